@@ -75,16 +75,33 @@ type Credentials struct {
 	At       Place  `json:"-"`
 }
 
-// SchedulerParams is what a reservation has chosen for a resource unit (provider: the Manifest's scheduler_params).
+// SchedulerParams are what a reservation has chosen for a resource unit: what its pods need to be scheduled to nodes with its GPUs (provider:
+// the Manifest's scheduler_params).
 type SchedulerParams struct {
-	RuntimeClass string `json:"runtime_class"`
-	// GPU is nil for a unit without GPUs.
-	GPU *SchedulerGPU `json:"gpu,omitempty"`
+	RuntimeClass string `json:"runtime_class" read:"word"`
+	// Resources are nil for a unit without GPUs.
+	Resources *SchedulerResources `json:"resources,omitempty"`
 }
 
-// SchedulerGPU is the GPU model that was chosen.
+// SchedulerResources are the GPUs that were chosen.
+type SchedulerResources struct {
+	GPU *SchedulerGPU `json:"gpu"`
+}
+
+// SchedulerGPU is the model of the GPUs. Akash's provider leaves MemorySize and Interface empty.
 type SchedulerGPU struct {
-	Vendor, Model, MemorySize, Interface string
+	Vendor     string `json:"vendor" read:"word"`
+	Model      string `json:"model" read:"word"`
+	MemorySize string `json:"memory_size" read:"word"`
+	Interface  string `json:"interface" read:"word"`
+}
+
+// GPU returns the model that was chosen; nil if there is none.
+func (p *SchedulerParams) GPU() *SchedulerGPU {
+	if p == nil || p.Resources == nil {
+		return nil
+	}
+	return p.Resources.GPU
 }
 
 // Endpoints returns the endpoints that the port uses (chain-sdk: the manifest's GetEndpoints).

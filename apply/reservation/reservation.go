@@ -178,13 +178,8 @@ func Release(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig
 func Params(p *reserved.Part) map[uint32]*lease.SchedulerParams {
 	out := map[uint32]*lease.SchedulerParams{}
 	for id, chosen := range p.Params {
-		if chosen == nil {
-			continue
-		}
-		g := chosen.Resources.GPU
-		out[id] = &lease.SchedulerParams{
-			RuntimeClass: chosen.RuntimeClass,
-			GPU:          &lease.SchedulerGPU{Vendor: g.Vendor, Model: g.Model, MemorySize: g.MemorySize, Interface: g.Interface},
+		if chosen != nil {
+			out[id] = chosen
 		}
 	}
 	return out

@@ -223,7 +223,7 @@ func (r *run) part(grant inventory.Grant, hold inventory.Hold, now time.Time) *r
 	for id, chosen := range grant.SchedulerParams() {
 		if chosen != nil {
 			if p.Params == nil {
-				p.Params = map[uint32]*inventory.SchedulerParams{}
+				p.Params = map[uint32]*lease.SchedulerParams{}
 			}
 			p.Params[id] = chosen
 		}

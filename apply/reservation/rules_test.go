@@ -123,10 +123,9 @@ func TestFewest(t *testing.T) {
 
 // Units without cards need no parameters.
 func TestParams(t *testing.T) {
-	chosen := &inventory.SchedulerParams{RuntimeClass: "nvidia"}
-	chosen.Resources.GPU.Vendor, chosen.Resources.GPU.Model = "nvidia", "t4"
-	got := Params(&reserved.Part{Params: map[uint32]*inventory.SchedulerParams{1: chosen, 2: nil}})
-	want := map[uint32]*lease.SchedulerParams{1: {RuntimeClass: "nvidia", GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: "t4"}}}
+	chosen := &lease.SchedulerParams{RuntimeClass: "nvidia"}
+	got := Params(&reserved.Part{Params: map[uint32]*lease.SchedulerParams{1: chosen, 2: nil}})
+	want := map[uint32]*lease.SchedulerParams{1: chosen}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -33,7 +33,13 @@ import (
 //	read:"sequence"      a number that may be written as a text
 func Decode(c Cursor, into any, rules Rules) {
 	v := reflect.ValueOf(into).Elem()
-	decoder{rules}.value(c, v, planOf(v.Type()))
+	decoder{rules: rules}.value(c, v, planOf(v.Type()))
+}
+
+// DecodeSpelled is Decode that accepts keys as SpelledMapping does.
+func DecodeSpelled(c Cursor, into any) {
+	v := reflect.ValueOf(into).Elem()
+	decoder{spelled: true}.value(c, v, planOf(v.Type()))
 }
 
 // DecodeAt is Decode for the field of a struct that a path of keys names, such as ip.pool.
@@ -44,13 +50,16 @@ func DecodeAt(c Cursor, into any, path string, rules Rules) {
 		f = f.fields[slices.Index(f.keys, key)]
 		v = v.FieldByIndex(f.index)
 	}
-	decoder{rules}.value(c, v, f)
+	decoder{rules: rules}.value(c, v, f)
 }
 
 // Rules are the rules of texts that a tag may name.
 type Rules map[string]func(string) error
 
-type decoder struct{ rules Rules }
+type decoder struct {
+	rules   Rules
+	spelled bool
+}
 
 // value reads a value, and reports whether there is a good one.
 func (d decoder) value(c Cursor, v reflect.Value, f *field) bool {
@@ -178,7 +187,7 @@ func (d decoder) mapping(c, key Cursor, v reflect.Value, f *field) bool {
 		setPlaces(f, v, Mapping{Cursor: c}, key)
 		return good
 	}
-	m := c.Mapping(f.keys)
+	m := c.mapping(f.keys, mappingRules{strict: c.doc.Strict, spelled: d.spelled})
 	if !m.Present() {
 		if f.item && c.IsNull() {
 			c.Errorf("expected a mapping, found nothing")

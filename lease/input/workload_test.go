@@ -183,8 +183,8 @@ func TestScheduler(t *testing.T) {
 				one := fmt.Sprintf("%d nothing", id)
 				if p := params[id]; p != nil {
 					one = fmt.Sprintf("%d class %q", id, p.RuntimeClass)
-					if p.GPU != nil {
-						one += fmt.Sprintf(" %s %s %s %s", p.GPU.Vendor, p.GPU.Model, p.GPU.MemorySize, p.GPU.Interface)
+					if p.GPU() != nil {
+						one += fmt.Sprintf(" %s %s %s %s", p.GPU().Vendor, p.GPU().Model, p.GPU().MemorySize, p.GPU().Interface)
 					}
 				}
 				read = append(read, one)

@@ -209,9 +209,6 @@ var (
 	valueKeys         = []string{"val"}
 	manifestParams    = []string{"storage", "permissions"}
 	manifestMount     = []string{"name", "mount", "readOnly"}
-	schedulerKeys     = []string{"runtime_class", "resources"}
-	schedulerGPUKeys  = []string{"gpu"}
-	schedulerCardKeys = []string{"vendor", "model", "memory_size", "interface"}
 )
 
 // readManifestWorkload reads the workload of a manifest's service.
@@ -316,16 +313,7 @@ func readManifestParams(c document.Cursor) *lease.Params {
 
 // ReadSchedulerParams reads the result of a reservation for a resource unit; nil if it is null.
 func ReadSchedulerParams(c document.Cursor) *lease.SchedulerParams {
-	m := c.SpelledMapping(schedulerKeys)
-	if !m.Present() {
-		return nil
-	}
-	out := &lease.SchedulerParams{RuntimeClass: m.Get("runtime_class").Word()}
-	if gpu := m.Get("resources").SpelledMapping(schedulerGPUKeys).Get("gpu").SpelledMapping(schedulerCardKeys); gpu.Present() {
-		out.GPU = &lease.SchedulerGPU{
-			Vendor: gpu.Get("vendor").Word(), Model: gpu.Get("model").Word(),
-			MemorySize: gpu.Get("memory_size").Word(), Interface: gpu.Get("interface").Word(),
-		}
-	}
-	return out
+	var params *lease.SchedulerParams
+	document.DecodeSpelled(c, &params)
+	return params
 }

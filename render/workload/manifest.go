@@ -31,7 +31,7 @@ type manifestService struct {
 	Name        string               `json:"name"`
 	Params      *manifestParams      `json:"params,omitempty"`
 	Resources   manifestResources    `json:"resources"`
-	Scheduler   *manifestScheduler   `json:"scheduler_params,omitempty"`
+	Scheduler   *lease.SchedulerParams `json:"scheduler_params,omitempty"`
 }
 
 type manifestCredentials struct {
@@ -101,22 +101,6 @@ type manifestVolume struct {
 	Size       string                `json:"size"`
 }
 
-type manifestScheduler struct {
-	Resources    *manifestCards `json:"resources,omitempty"`
-	RuntimeClass string         `json:"runtime_class"`
-}
-
-type manifestCards struct {
-	GPU manifestCard `json:"gpu"`
-}
-
-type manifestCard struct {
-	Interface  string `json:"interface"`
-	MemorySize string `json:"memory_size"`
-	Model      string `json:"model"`
-	Vendor     string `json:"vendor"`
-}
-
 // manifest is Akash's record of what the lease runs, in the namespace where its provider keeps all Manifests.
 func (b *builder) manifest() render.Object {
 	spec := manifestSpec{Group: manifestGroup{Name: b.def.Workloads.Group}, LeaseID: render.NewLeaseIDSpec(b.def.Lease)}
@@ -131,7 +115,7 @@ func (b *builder) manifest() render.Object {
 func (s *service) manifestService() manifestService {
 	out := manifestService{
 		Name: s.Name, Image: s.Image, Command: s.Command, Args: s.Args, Env: s.Env, Count: s.Count,
-		Resources: manifestAmounts(s.Resources), Scheduler: manifestChoice(s.scheduler),
+		Resources: manifestAmounts(s.Resources), Scheduler: s.scheduler,
 	}
 	for _, e := range s.ports {
 		out.Expose = append(out.Expose, manifestPort(e))
@@ -183,18 +167,6 @@ func manifestAmounts(r resources.Resources) manifestResources {
 	}
 	for _, v := range r.Volumes {
 		out.Storage = append(out.Storage, manifestVolume{Attributes: v.Attributes, Name: v.Name, Size: text(v.Size)})
-	}
-	return out
-}
-
-func manifestChoice(p *lease.SchedulerParams) *manifestScheduler {
-	if p == nil {
-		return nil
-	}
-	out := &manifestScheduler{RuntimeClass: p.RuntimeClass}
-	if g := p.GPU; g != nil {
-		out.Resources = &manifestCards{GPU: manifestCard{Vendor: g.Vendor, Model: g.Model, MemorySize: g.MemorySize,
-			Interface: g.Interface}}
 	}
 	return out
 }

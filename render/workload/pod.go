@@ -85,10 +85,10 @@ func hasLabel(label string) *coreac.NodeSelectorRequirementApplyConfiguration {
 // gpuLabels returns the labels of nodes with the GPU that was chosen. If the reservation names the GPU's memory and
 // interface, the node must have them too. Each has a label of its own, because a label has room for only one of them.
 func (s *service) gpuLabels() []string {
-	if s.scheduler == nil || s.scheduler.GPU == nil {
+	g := s.scheduler.GPU()
+	if g == nil {
 		return nil
 	}
-	g := s.scheduler.GPU
 	model := labelGPU + g.Vendor + ".model." + g.Model
 	labels := []string{model}
 	if g.MemorySize != "" {
@@ -235,12 +235,12 @@ func (s *service) gpuResource() corev1.ResourceName {
 	switch {
 	case s.Resources.GPU.Units == 0:
 		return ""
-	case s.scheduler == nil || s.scheduler.GPU == nil:
+	case s.scheduler.GPU() == nil:
 		s.problems.Add(s.At, "service %q needs %d GPUs, but no cards are assigned to its resource unit %d: "+
 			"reserve them, or pass --scheduler-params FILE", s.Name, s.Resources.GPU.Units, s.Resources.ID)
 		return ""
 	}
-	switch v := s.scheduler.GPU.Vendor; v {
+	switch v := s.scheduler.GPU().Vendor; v {
 	case resources.VendorNVIDIA, resources.VendorAMD:
 		return corev1.ResourceName(v + ".com/gpu")
 	default:

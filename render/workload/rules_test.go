@@ -109,7 +109,7 @@ func TestRules(t *testing.T) {
 		}},
 		"a GPU": {func(s *sample) {
 			s.web().Resources.GPU.Units = 2
-			s.opt.Scheduler = map[uint32]*lease.SchedulerParams{1: {RuntimeClass: "nvidia", GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: "a100"}}}
+			s.opt.Scheduler = map[uint32]*lease.SchedulerParams{1: {RuntimeClass: "nvidia", Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: "a100"}}}}
 			s.cfg.CommitLevels.GPU = 2
 		}, "deployment/web", map[string]string{
 			amounts + "limits":   `{"cpu":"1","ephemeral-storage":"1073741824","memory":"1073741824","nvidia.com/gpu":"2"}`,
@@ -118,7 +118,7 @@ func TestRules(t *testing.T) {
 		}},
 		"a GPU of AMD, as the Manifest has it": {func(s *sample) {
 			s.web().Resources.GPU.Units = 1
-			s.web().Scheduler = &lease.SchedulerParams{RuntimeClass: "none", GPU: &lease.SchedulerGPU{Vendor: "amd", Model: "mi300", MemorySize: "192Gi"}}
+			s.web().Scheduler = &lease.SchedulerParams{RuntimeClass: "none", Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{Vendor: "amd", Model: "mi300", MemorySize: "192Gi"}}}
 		}, "deployment/web", map[string]string{
 			terms + "1/key": `"akash.network/capabilities.gpu.vendor.amd.model.mi300"`, terms + "2/key": `"akash.network/capabilities.gpu.vendor.amd.model.mi300.ram.192Gi"`,
 			pod + "runtimeClassName": "",
@@ -175,7 +175,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		"empty arguments":               {func(s *sample) { s.web().Args = []string{"", ""} }, "deployment/web", container + "args", `["",""]`},
 		"a huge level":                  {func(s *sample) { s.cfg.CommitLevels.Memory, s.cfg.CommitLevels.Storage = 1e300, 1e300 }, "deployment/web", amounts + "requests", `{"cpu":"1","ephemeral-storage":"1","memory":"1"}`},
 		"cards without a wish for any": {func(s *sample) {
-			s.web().Scheduler = &lease.SchedulerParams{GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: "t4"}}
+			s.web().Scheduler = &lease.SchedulerParams{Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: "t4"}}}
 		}, "deployment/web", amounts + "limits", `{"cpu":"1","ephemeral-storage":"1073741824","memory":"1073741824"}`},
 	} {
 		s := one()
@@ -238,7 +238,7 @@ func TestSecretsAreRenderedOnRequest(t *testing.T) {
 func TestWhatCannotBeRendered(t *testing.T) {
 	gpu := func(s *sample, g lease.SchedulerGPU) {
 		s.web().Resources.GPU.Units = 1
-		s.opt.Scheduler = map[uint32]*lease.SchedulerParams{1: {GPU: &g}}
+		s.opt.Scheduler = map[uint32]*lease.SchedulerParams{1: {Resources: &lease.SchedulerResources{GPU: &g}}}
 	}
 	for want, change := range map[string]func(*sample){
 		"pass --scheduler-params FILE":                            func(s *sample) { s.web().Resources.GPU.Units = 1 },

@@ -70,7 +70,7 @@ func TestScheduled(t *testing.T) {
 	gpu := func(units uint64, model string) resources.Resources {
 		return resources.Resources{ID: 1, GPU: resources.GPU{Units: units, Attributes: []resources.Attribute{{Key: "vendor/nvidia/model/" + model, Value: "true"}}}}
 	}
-	chosen := &lease.SchedulerParams{RuntimeClass: "nvidia", GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: "a100"}}
+	chosen := &lease.SchedulerParams{RuntimeClass: "nvidia", Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: "a100"}}}
 	runs := func(workloads ...lease.Workload) *lease.Definition {
 		return &lease.Definition{Workloads: &lease.Workloads{Services: workloads}}
 	}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // Inventory is a cluster and what is reserved of it. Reserve and Count change it.
@@ -173,8 +175,8 @@ func (c *Cluster) place(r Resource) (Granted, *Refusal) {
 }
 
 // params returns the scheduler parameters for a model. Only NVIDIA GPUs have a runtime class.
-func (m model) params() *SchedulerParams {
-	p := &SchedulerParams{Resources: SchedulerResources{GPU: SchedulerGPU{Vendor: m.vendor, Model: m.name}}}
+func (m model) params() *lease.SchedulerParams {
+	p := &lease.SchedulerParams{Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{Vendor: m.vendor, Model: m.name}}}
 	if m.vendor == "nvidia" {
 		p.RuntimeClass = "nvidia"
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
 
@@ -250,26 +251,6 @@ func (h Hold) Total() Amounts {
 	return all
 }
 
-// SchedulerParams are what a pod needs to be scheduled to a node with its GPUs (akash-network/provider: the Manifest's
-// scheduler_params). They are nil for a resource without GPUs.
-type SchedulerParams struct {
-	RuntimeClass string             `json:"runtime_class"`
-	Resources    SchedulerResources `json:"resources"`
-}
-
-// SchedulerResources are the GPUs of SchedulerParams.
-type SchedulerResources struct {
-	GPU SchedulerGPU `json:"gpu"`
-}
-
-// SchedulerGPU is the model of the GPUs. Akash's provider leaves MemorySize and Interface empty.
-type SchedulerGPU struct {
-	Vendor     string `json:"vendor"`
-	Model      string `json:"model"`
-	MemorySize string `json:"memory_size"`
-	Interface  string `json:"interface"`
-}
-
 // Grant is what a group that fits gets.
 type Grant struct {
 	// Resources are in the order of the group's resources.
@@ -292,7 +273,7 @@ type Granted struct {
 	// Cards are the GPUs of each replica, by model (VENDOR/MODEL).
 	Cards []map[string]uint64 `json:"-"`
 	// Params is nil without GPUs.
-	Params *SchedulerParams `json:"-"`
+	Params *lease.SchedulerParams `json:"-"`
 }
 
 // Placement returns the nodes of the replicas by resource ID. It joins resources with the same ID in the order of
@@ -309,8 +290,8 @@ func (g Grant) Placement() map[uint32][]string {
 
 // SchedulerParams returns the parameters of each resource with replicas, by ID. If several resources have the same ID,
 // the first one counts.
-func (g Grant) SchedulerParams() map[uint32]*SchedulerParams {
-	out := map[uint32]*SchedulerParams{}
+func (g Grant) SchedulerParams() map[uint32]*lease.SchedulerParams {
+	out := map[uint32]*lease.SchedulerParams{}
 	for i := len(g.Resources) - 1; i >= 0; i-- {
 		if r := g.Resources[i]; len(r.Nodes) > 0 {
 			out[r.ID] = r.Params

@@ -68,7 +68,7 @@ type Part struct {
 	// Hold is what the part takes, after commit levels.
 	Hold inventory.Hold `json:"hold"`
 	// Params are what pods need to use the chosen GPUs, by the ID of the resource unit. It is nil without GPUs.
-	Params map[uint32]*inventory.SchedulerParams `json:"params,omitempty"`
+	Params map[uint32]*lease.SchedulerParams `json:"params,omitempty"`
 	// HTTP counts the routed endpoints like Akash's provider: once per resource unit, whatever its replicas. No limit
 	// depends on it.
 	HTTP uint64 `json:"http,omitempty"`

@@ -159,10 +159,10 @@ func TestHTTP(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
-	card := func(model string) *inventory.SchedulerParams {
-		return &inventory.SchedulerParams{Resources: inventory.SchedulerResources{GPU: inventory.SchedulerGPU{Vendor: "nvidia", Model: model}}}
+	card := func(model string) *lease.SchedulerParams {
+		return &lease.SchedulerParams{Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: model}}}
 	}
-	p := reserved.Part{Params: map[uint32]*inventory.SchedulerParams{3: card("a100"), 1: card("t4"), 2: nil, 4: card("t4")}}
+	p := reserved.Part{Params: map[uint32]*lease.SchedulerParams{3: card("a100"), 1: card("t4"), 2: nil, 4: card("t4")}}
 	if got := strings.Join(p.Models(), " "); got != "nvidia/t4 nvidia/a100" {
 		t.Error(got)
 	}

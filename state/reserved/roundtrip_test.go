@@ -51,8 +51,8 @@ func drawPart(t *rapid.T, label string) *reserved.Part {
 			Addresses: amount.Draw(t, "addresses"),
 		},
 		HTTP: amount.Draw(t, "http"), By: rapid.String().Draw(t, "by"), Run: rapid.String().Draw(t, "run"),
-		Params: rapid.MapOfN(rapid.Uint32(), rapid.Custom(func(t *rapid.T) *inventory.SchedulerParams {
-			return &inventory.SchedulerParams{RuntimeClass: "nvidia", Resources: inventory.SchedulerResources{GPU: inventory.SchedulerGPU{Vendor: "nvidia", Model: rapid.String().Draw(t, "model")}}}
+		Params: rapid.MapOfN(rapid.Uint32(), rapid.Custom(func(t *rapid.T) *lease.SchedulerParams {
+			return &lease.SchedulerParams{RuntimeClass: "nvidia", Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: rapid.String().Draw(t, "model")}}}
 		}), 0, 3).Draw(t, "params"),
 	}
 	for node := range p.Hold.Nodes {
@@ -108,15 +108,15 @@ func TestClaimsAreReadAsTheyAreWritten(t *testing.T) {
 // What a former version has written is read: its GPUs are of the one model that it has chosen, and nothing is known of two. A
 // former version reads what is written: the amounts of nodes have no key that it does not know.
 func TestFormerVersions(t *testing.T) {
-	chosen := func(models ...string) map[uint32]*inventory.SchedulerParams {
-		out := map[uint32]*inventory.SchedulerParams{}
+	chosen := func(models ...string) map[uint32]*lease.SchedulerParams {
+		out := map[uint32]*lease.SchedulerParams{}
 		for i, m := range models {
-			out[uint32(i)] = &inventory.SchedulerParams{Resources: inventory.SchedulerResources{GPU: inventory.SchedulerGPU{Vendor: "nvidia", Model: m}}}
+			out[uint32(i)] = &lease.SchedulerParams{Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: m}}}
 		}
 		return out
 	}
 	for name, c := range map[string]struct {
-		params map[uint32]*inventory.SchedulerParams
+		params map[uint32]*lease.SchedulerParams
 		want   map[string]map[string]uint64
 	}{
 		"one model": {chosen("t4", "t4"), map[string]map[string]uint64{"n1": {"nvidia/t4": 2}}}, "two models": {chosen("t4", "a100"), nil}, "no GPU": {nil, nil},

@@ -94,7 +94,7 @@ func paramsText(params map[uint32]*lease.SchedulerParams) string {
 	parts := []string{}
 	for id, p := range params {
 		parts = append(parts, fmt.Sprintf(`"%d": {"runtime_class": %q, "resources": {"gpu": {"vendor": %q, "model": %q, "memory_size": %q, "interface": %q}}}`,
-			id, p.RuntimeClass, p.GPU.Vendor, p.GPU.Model, p.GPU.MemorySize, p.GPU.Interface))
+			id, p.RuntimeClass, p.GPU().Vendor, p.GPU().Model, p.GPU().MemorySize, p.GPU().Interface))
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }

@@ -116,10 +116,10 @@ func drawVolume(t *rapid.T, w *lease.Workload, name string) {
 func drawScheduler(t *rapid.T) *lease.SchedulerParams {
 	return &lease.SchedulerParams{
 		RuntimeClass: rapid.SampledFrom([]string{"", "none", "nvidia"}).Draw(t, "runtimeClass"),
-		GPU: &lease.SchedulerGPU{
+		Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{
 			Vendor: rapid.SampledFrom([]string{"nvidia", "amd"}).Draw(t, "vendor"), Model: rapid.SampledFrom([]string{"a100", "rtx4090"}).Draw(t, "model"),
 			MemorySize: rapid.SampledFrom([]string{"", "80Gi"}).Draw(t, "memorySize"),
-		},
+		}},
 	}
 }
 

@@ -50,7 +50,7 @@ type Result struct {
 	Lack            *inventory.Lack                       `json:"lack,omitempty"`
 	Nodes           []inventory.NodeLack                  `json:"nodes,omitempty"`
 	Placement       map[uint32][]string                   `json:"placement,omitempty"`
-	SchedulerParams map[uint32]*inventory.SchedulerParams `json:"scheduler_params,omitempty"`
+	SchedulerParams map[uint32]*lease.SchedulerParams `json:"scheduler_params,omitempty"`
 	Allocated       []inventory.Granted                   `json:"allocated,omitempty"`
 }
 
@@ -149,7 +149,7 @@ func (r Result) String() string {
 	for _, id := range slices.Sorted(maps.Keys(r.Placement)) {
 		text := fmt.Sprintf("%d on %s", id, nodes(r.Placement[id]))
 		if p := r.SchedulerParams[id]; p != nil {
-			text += fmt.Sprintf(" (%s/%s)", p.Resources.GPU.Vendor, p.Resources.GPU.Model)
+			text += fmt.Sprintf(" (%s/%s)", p.GPU().Vendor, p.GPU().Model)
 		}
 		where = append(where, text)
 	}

@@ -133,8 +133,8 @@ func FuzzRead(f *testing.F) {
 
 // The lines of an answer, also of cases and requests without a name, of nodes with several replicas, of many nodes, and of refusals.
 func TestLines(t *testing.T) {
-	params := func(id uint32, vendor, model string) map[uint32]*inventory.SchedulerParams {
-		return map[uint32]*inventory.SchedulerParams{id: {Resources: inventory.SchedulerResources{GPU: inventory.SchedulerGPU{Vendor: vendor, Model: model}}}}
+	params := func(id uint32, vendor, model string) map[uint32]*lease.SchedulerParams {
+		return map[uint32]*lease.SchedulerParams{id: {Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{Vendor: vendor, Model: model}}}}
 	}
 	var many []string
 	for i := range 12 {
@@ -148,7 +148,7 @@ func TestLines(t *testing.T) {
 		{Fits: true, Placement: map[uint32][]string{7: {"b", "b", "b"}}},
 		{Fits: true, Placement: map[uint32][]string{10: {"b"}, 1: {"a"}}},
 		{Fits: true, Placement: map[uint32][]string{1: {"a"}}, SchedulerParams: params(1, "amd", "x")},
-		{Fits: true, Placement: map[uint32][]string{1: {"a"}, 2: {"a", "a"}}, SchedulerParams: map[uint32]*inventory.SchedulerParams{1: nil}},
+		{Fits: true, Placement: map[uint32][]string{1: {"a"}, 2: {"a", "a"}}, SchedulerParams: map[uint32]*lease.SchedulerParams{1: nil}},
 	}}
 	requests := append([]inventory.Group{{Name: "a"}, {Name: "b"}, {}, {Name: "d"}}, make([]inventory.Group, 4)...)
 	lines := slices.Concat(a.Lines(cases.Case{Name: "c", Requests: requests}), a.Lines(cases.Case{Requests: requests}))

@@ -100,7 +100,7 @@ func TestTheLeaseTakesTheReservationOver(t *testing.T) {
 	bid := claimOf(t, id.Order())
 	for range 2 {
 		params, err := reservation.Claim(t.Context(), connect(t), config.Default(), id, asked(t, file, id), nil)
-		if p := params[1]; err != nil || len(params) != 1 || p == nil || p.RuntimeClass != "nvidia" || p.GPU.Model != "rtx4090" {
+		if p := params[1]; err != nil || len(params) != 1 || p == nil || p.RuntimeClass != "nvidia" || p.GPU().Model != "rtx4090" {
 			t.Errorf("the cards are %+v, %v", params, err)
 		}
 	}
