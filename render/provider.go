@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/manifest"
 )
 
 // providerHostSpec is the spec of Akash's ProviderHost (provider: pkg/apis/akash.network/v2beta2/provider_host.go).
@@ -55,28 +56,12 @@ func (l *leased) providerHost(r route) Object {
 // providerLeasedIPSpec is the spec of Akash's ProviderLeasedIP (provider:
 // pkg/apis/akash.network/v2beta2/provider_lease_ip.go).
 type providerLeasedIPSpec struct {
-	ExternalPort uint16         `json:"external_port"`
-	LeaseID      LeaseIDSpec    `json:"lease_id"`
-	Port         uint16         `json:"port"`
-	Protocol     lease.Protocol `json:"protocol"`
-	ServiceName  string         `json:"service_name"`
-	SharingKey   string         `json:"sharing_key"`
-}
-
-// LeaseIDSpec is a lease ID in Akash's objects. Here DSeq is a string.
-type LeaseIDSpec struct {
-	DSeq     string `json:"dseq"`
-	GSeq     uint32 `json:"gseq"`
-	OSeq     uint32 `json:"oseq"`
-	Owner    string `json:"owner"`
-	Provider string `json:"provider"`
-}
-
-// NewLeaseIDSpec returns the lease ID as Akash's objects have it.
-func NewLeaseIDSpec(id lease.ID) LeaseIDSpec {
-	return LeaseIDSpec{
-		DSeq: strconv.FormatUint(id.DSeq, 10), GSeq: id.GSeq, OSeq: id.OSeq, Owner: id.Owner, Provider: id.Provider,
-	}
+	ExternalPort uint16           `json:"external_port"`
+	LeaseID      manifest.LeaseID `json:"lease_id"`
+	Port         uint16           `json:"port"`
+	Protocol     lease.Protocol   `json:"protocol"`
+	ServiceName  string           `json:"service_name"`
+	SharingKey   string           `json:"sharing_key"`
 }
 
 // providerLeasedIP renders the object through which Akash's IP operator knows the leased port. The last three labels
@@ -93,7 +78,7 @@ func (l *leased) providerLeasedIP(service string, e lease.Expose) Object {
 		Namespace: l.cfg.ManifestNamespace,
 	}, providerLeasedIPSpec{
 		ExternalPort: e.ExternalPort(),
-		LeaseID:      NewLeaseIDSpec(l.id),
+		LeaseID:      manifest.NewLeaseID(l.id),
 		Port:         e.Port,
 		Protocol:     e.Protocol,
 		ServiceName:  service,

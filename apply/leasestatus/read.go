@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/manifest"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state/status"
 )
@@ -50,7 +51,7 @@ func Read(ctx context.Context, c *cluster.Cluster, manifestNamespace string, id 
 	var out status.Objects
 	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
-		out.Manifest, err = manifest(ctx, c, manifestNamespace, id)
+		out.Manifest, err = manifestOf(ctx, c, manifestNamespace, id)
 		return err
 	})
 	group.Go(func() (err error) {
@@ -72,12 +73,12 @@ func Read(ctx context.Context, c *cluster.Cluster, manifestNamespace string, id 
 	return &out, group.Wait()
 }
 
-func manifest(ctx context.Context, c *cluster.Cluster, namespace string, id lease.ID) (*status.Manifest, error) {
+func manifestOf(ctx context.Context, c *cluster.Cluster, namespace string, id lease.ID) (*manifest.Manifest, error) {
 	o, err := c.Get(ctx, kinds.Manifest, namespace, id.Namespace())
 	if o == nil || err != nil {
 		return nil, cluster.NeedsRoleIn(err, namespace, role)
 	}
-	return convert[status.Manifest](o)
+	return convert[manifest.Manifest](o)
 }
 
 func hosts(ctx context.Context, c *cluster.Cluster, namespace string, id lease.ID) ([]status.Host, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/manifest"
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
@@ -37,8 +38,6 @@ var (
 	serviceKeys = []string{"image", "command", "args", "env", "expose", "dependencies", "params", "credentials"}
 	exposeKeys  = []string{"port", "as", "proto", "to", "accept", "http_options"}
 	toKeys      = []string{"service", "global", "ip", "ip_name", "http_options"}
-	httpKeys    = []string{"max_body_size", "proxy_buffer_size", "read_timeout", "send_timeout", "next_tries", "next_timeout",
-		"next_cases"}
 )
 
 // maxProxyBuffer is the limit of an option that Akash validates but does not use for its routes.
@@ -238,11 +237,11 @@ func (r *reader) suggestEndpoint(name string) string {
 // readHTTP reads the http_options of the SDL. Their limits are validated with the definition, so only for deployed
 // services.
 func readHTTP(c document.Cursor, e *lease.Expose, deployed bool) {
-	m := c.Mapping(httpKeys)
+	m := c.Mapping(document.Keys(manifest.HTTP{}))
 	if !m.Present() {
 		return
 	}
-	readOptions(m, httpKeys[0], httpKeys[2:], e)
+	readOptions(m, asItIs, e)
 	buffer := m.Get("proxy_buffer_size")
 	size, _ := buffer.Uint(0, math.MaxUint32, "a number of bytes")
 	switch {
@@ -254,11 +253,10 @@ func readHTTP(c document.Cursor, e *lease.Expose, deployed bool) {
 	}
 }
 
-// readOptions reads the HTTP options with the format's names: body is the key of the body size, names are the other
-// keys in the order of HTTPPlaces. Durations are in milliseconds.
-func readOptions(m document.Mapping, body string, names []string, e *lease.Expose) {
-	size, read, send := m.Get(body), m.Get(names[0]), m.Get(names[1])
-	tries, next, cases := m.Get(names[2]), m.Get(names[3]), m.Get(names[4])
+// readOptions reads the HTTP options, with the keys as the format spells them. Durations are in milliseconds.
+func readOptions(m document.Mapping, of func(key string) string, e *lease.Expose) {
+	size, read, send := m.Get(of("max_body_size")), m.Get(of("read_timeout")), m.Get(of("send_timeout"))
+	tries, next, cases := m.Get(of("next_tries")), m.Get(of("next_timeout")), m.Get(of("next_cases"))
 	number := func(c document.Cursor, what string) uint32 {
 		n, _ := c.Uint(0, math.MaxUint32, what)
 		return uint32(n)

@@ -3,52 +3,52 @@ package sdl
 import (
 	"math"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/manifest"
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
 
-// spelling has the names of a manifest's keys: camelCase in JSON for a provider, snake_case in an object of the
-// cluster.
+// spelling has the keys of a Manifest as a format spells them, by the names that its types give them: camelCase in JSON for a provider,
+// snake_case in an object of the cluster.
 type spelling struct {
 	group, service, expose, http []string
+	of                           func(key string) string
 }
 
-// The index of each expose key in a spelling.
-const (
-	keyPort = iota
-	keyExternalPort
-	keyProto
-	keyGlobal
-	keyHosts
-	keyHTTP
-	keyIP
-	keyService
-	keySequence
+var (
+	jsonKeys      = sync.OnceValue(func() spelling { return spelled(camelCase) })
+	objectKeys    = sync.OnceValue(func() spelling { return spelled(asItIs) })
+	rootKeys      = []string{"apiVersion", "kind", "metadata", "spec", "status"}
+	valueKeys     = []string{"val"}
+	attributeKeys = []string{"key", "value"}
 )
 
-var (
-	jsonKeys = spelling{
-		group: []string{"name", "services"},
-		service: []string{"name", "image", "command", "args", "env", "resources", "count", "expose", "params", "credentials",
-			"schedulerParams", "interconnectGroup"},
-		expose: []string{"port", "externalPort", "proto", "global", "hosts", "httpOptions", "ip", "service", "endpointSequenceNumber"},
-		http:   []string{"maxBodySize", "readTimeout", "sendTimeout", "nextTries", "nextTimeout", "nextCases", "proxyBufferSize"},
+func spelled(of func(key string) string) spelling {
+	keys := func(typ any) (out []string) {
+		for _, key := range document.Keys(typ) {
+			out = append(out, of(key))
+		}
+		return out
 	}
-	objectKeys = spelling{
-		group: []string{"name", "services"},
-		service: []string{"name", "image", "command", "args", "env", "resources", "count", "expose", "params", "credentials",
-			"scheduler_params", "interconnect_group"},
-		expose: []string{"port", "external_port", "proto", "global", "hosts", "http_options", "ip", "service",
-			"endpoint_sequence_number"},
-		http: []string{"max_body_size", "read_timeout", "send_timeout", "next_tries", "next_timeout", "next_cases",
-			"proxy_buffer_size"},
+	return spelling{keys(manifest.Group{}), keys(manifest.Service{}), keys(manifest.Expose{}), keys(manifest.HTTP{}), of}
+}
+
+func asItIs(key string) string { return key }
+
+// camelCase returns scheduler_params as schedulerParams.
+func camelCase(key string) string {
+	first, rest, more := strings.Cut(key, "_")
+	for more && rest != "" {
+		var word string
+		word, rest, more = strings.Cut(rest, "_")
+		first += strings.ToUpper(word[:1]) + word[1:]
 	}
-	rootKeys    = []string{"apiVersion", "kind", "metadata", "spec", "status"}
-	specKeys    = []string{"lease_id", "group"}
-	leaseIDKeys = []string{"owner", "dseq", "gseq", "oseq", "provider"}
-)
+	return first
+}
 
 // ReadGroups reads a manifest as it is sent to a provider, a list of groups, and returns the definition of the group
 // with the lease's gseq, or nil if there is none. It validates all groups. workloads makes it read and validate what
@@ -73,7 +73,7 @@ func ReadAllGroups(c document.Cursor, id lease.ID, workloads bool) []*lease.Defi
 	for item := range c.List() {
 		def := &lease.Definition{Lease: id, At: item.At()}
 		def.Lease.GSeq = uint32(len(defs)) + 1
-		name, anyGlobal := readGroup(item, jsonKeys, def, workloads)
+		name, anyGlobal := readGroup(item, jsonKeys(), def, workloads)
 		if names[name] {
 			item.Errorf("there are two groups named %q", name)
 		}
@@ -95,15 +95,15 @@ func ReadAllGroups(c document.Cursor, id lease.ID, workloads bool) []*lease.Defi
 func ReadManifest(c document.Cursor, workloads bool) *lease.Definition {
 	root := c.Mapping(rootKeys)
 	def := &lease.Definition{At: c.At(), Name: root.Get("metadata").Peek("name")}
-	spec := root.Require("spec").SpelledMapping(specKeys)
+	spec := root.Require("spec").SpelledMapping(document.Keys(manifest.Spec{}))
 	def.Lease = readLeaseID(spec.Require("lease_id"))
-	readGroup(spec.Require("group"), objectKeys, def, workloads)
+	readGroup(spec.Require("group"), objectKeys(), def, workloads)
 	check(c.Document(), workloads, def)
 	return def
 }
 
 func readLeaseID(c document.Cursor) lease.ID {
-	m := c.SpelledMapping(leaseIDKeys)
+	m := c.SpelledMapping(document.Keys(manifest.LeaseID{}))
 	address := func(key string) string {
 		v := m.Require(key)
 		s := v.Word()
@@ -160,69 +160,44 @@ func readGroup(c document.Cursor, keys spelling, def *lease.Definition, workload
 
 func readManifestExpose(c document.Cursor, keys spelling, workloads bool) lease.Expose {
 	m := c.SpelledMapping(keys.expose)
-	e := lease.Expose{At: c.At(), Global: m.Get(keys.expose[keyGlobal]).Bool()}
-	m.Require(keys.expose[keyPort])
-	e.Port = readPort(m.Get(keys.expose[keyPort]), true)
-	if as := m.Get(keys.expose[keyExternalPort]); as.Raw() != "0" {
+	e := lease.Expose{At: c.At(), Global: m.Get("global").Bool()}
+	m.Require("port")
+	e.Port = readPort(m.Get("port"), true)
+	if as := m.Get(keys.of("external_port")); as.Raw() != "0" {
 		e.As = readPort(as, true)
 		e.SaysAs = workloads && e.As != 0 && e.As == e.Port
 	}
 	if workloads {
-		e.Peer = m.Get(keys.expose[keyService]).Word()
-		n, _ := m.Get(keys.expose[keySequence]).Uint(0, math.MaxUint32, "a number")
+		e.Peer = m.Get("service").Word()
+		n, _ := m.Get(keys.of("endpoint_sequence_number")).Uint(0, math.MaxUint32, "a number")
 		e.Sequence = uint32(n)
 	}
-	e.Protocol = readProtocol(m.Get(keys.expose[keyProto]), true)
-	for item := range m.Get(keys.expose[keyHosts]).List() {
+	e.Protocol = readProtocol(m.Get("proto"), true)
+	for item := range m.Get("hosts").List() {
 		refuseWildcard(item, item.Word())
 		e.Hosts = append(e.Hosts, lease.Host{Name: item.Raw(), At: item.At()})
 	}
-	ip := m.Get(keys.expose[keyIP])
+	ip := m.Get("ip")
 	e.IP, e.IPAt = ip.Word(), ip.At()
-	options := m.Get(keys.expose[keyHTTP]).SpelledMapping(keys.http)
+	options := m.Get(keys.of("http_options")).SpelledMapping(keys.http)
 	if options.Present() {
-		readOptions(options, keys.http[0], keys.http[1:6], &e)
+		readOptions(options, keys.of, &e)
 	}
 	return e
 }
 
-// The index of each service key in a spelling.
-const (
-	keyImage = iota + 1
-	keyCommand
-	keyArgs
-	keyEnv
-	keyResources
-	keyCount
-	_
-	keyParams
-	keyCredentials
-	keyScheduler
-)
-
-var (
-	unitKeys          = []string{"id", "cpu", "memory", "storage", "gpu", "endpoints"}
-	amountKeys        = []string{"units", "attributes"}
-	sizeKeys          = []string{"size", "quantity", "attributes"}
-	manifestVolume    = []string{"name", "size", "quantity", "attributes"}
-	attributeKeys     = []string{"key", "value"}
-	valueKeys         = []string{"val"}
-	manifestParams    = []string{"storage", "permissions"}
-	manifestMount     = []string{"name", "mount", "readOnly"}
-)
-
 // readManifestWorkload reads the workload of a manifest's service.
 func readManifestWorkload(m document.Mapping, keys spelling, s lease.Service) lease.Workload {
 	w := lease.Workload{
-		Name: s.Name, At: s.At, Image: m.Get(keys.service[keyImage]).Word(),
-		Command: readTexts(m.Get(keys.service[keyCommand]).List()), Args: readTexts(m.Get(keys.service[keyArgs]).List()),
-		Env:         readTexts(m.Get(keys.service[keyEnv]).List()),
-		Resources:   readManifestResources(m.Require(keys.service[keyResources])),
-		Params:      readManifestParams(m.Get(keys.service[keyParams])),
-		Credentials: ReadCredentials(m.Get(keys.service[keyCredentials]), true),
-		Scheduler:   ReadSchedulerParams(m.Get(keys.service[keyScheduler])),
+		Name: s.Name, At: s.At, Image: m.Get("image").Word(),
+		Command: readTexts(m.Get("command").List()), Args: readTexts(m.Get("args").List()),
+		Env:         readTexts(m.Get("env").List()),
+		Resources:   readManifestResources(m.Require("resources")),
+		Params:      readManifestParams(m.Get("params")),
+		Credentials: ReadCredentials(m.Get("credentials"), true),
+		Scheduler:   ReadSchedulerParams(m.Get(keys.of("scheduler_params"))),
 	}
-	n, _ := m.Get(keys.service[keyCount]).Uint(0, math.MaxUint32, "a count")
+	n, _ := m.Get("count").Uint(0, math.MaxUint32, "a count")
 	w.Count = uint32(n)
 	return w
 }
@@ -230,9 +205,9 @@ func readManifestWorkload(m document.Mapping, keys spelling, s lease.Service) le
 // readManifestResources reads a resource unit. Amounts are {"val": "100"} in JSON, and plain numbers or texts in an
 // object.
 func readManifestResources(c document.Cursor) resources.Resources {
-	m := c.SpelledMapping(unitKeys)
-	cpu, memory := m.Get("cpu").SpelledMapping(amountKeys), m.Get("memory").SpelledMapping(sizeKeys)
-	gpu := m.Get("gpu").SpelledMapping(amountKeys)
+	m := c.SpelledMapping(document.Keys(manifest.Resources{}))
+	cpu, memory := m.Get("cpu").SpelledMapping(document.Keys(manifest.Units{})), m.Get("memory").SpelledMapping(document.Keys(manifest.Size{}))
+	gpu := m.Get("gpu").SpelledMapping(document.Keys(manifest.Units{}))
 	id, _ := m.Require("id").Uint(1, math.MaxUint32, "the number of a resource unit")
 	out := resources.Resources{
 		ID: uint32(id), CPU: readAmount(cpu.Get("units")), CPUAttributes: readAttributeList(cpu.Get("attributes")),
@@ -240,7 +215,7 @@ func readManifestResources(c document.Cursor) resources.Resources {
 		GPU: resources.GPU{Units: readAmount(gpu.Get("units")), Attributes: readAttributeList(gpu.Get("attributes"))},
 	}
 	for item := range m.Get("storage").List() {
-		vm := item.SpelledMapping(manifestVolume)
+		vm := item.SpelledMapping(document.Keys(manifest.Volume{}))
 		v := resources.Volume{Name: vm.Get("name").Word(), Size: readSize(vm), Attributes: readAttributeList(vm.Get("attributes"))}
 		item.Report(resources.CheckVolume(v.Size))
 		item.Report(resources.CheckVolumeAttributes(v))
@@ -293,19 +268,19 @@ func readAttributeList(c document.Cursor) []resources.Attribute {
 }
 
 func readManifestParams(c document.Cursor) *lease.Params {
-	m := c.Mapping(manifestParams)
+	m := c.Mapping(document.Keys(manifest.Params{}))
 	if !m.Present() {
 		return nil
 	}
 	params := &lease.Params{}
 	for item := range m.Get("storage").List() {
-		sm := item.SpelledMapping(manifestMount)
+		sm := item.SpelledMapping(document.Keys(manifest.Mount{}))
 		params.Storage = append(params.Storage, lease.Mount{
 			Volume: sm.Get("name").Word(), Path: sm.Get("mount").Word(), ReadOnly: sm.Get("readOnly").Bool(), At: item.At(),
 		})
 	}
 	slices.SortStableFunc(params.Storage, lease.Mount.Compare)
-	if pm := m.Get("permissions").Mapping(permissionKeys); pm.Present() {
+	if pm := m.Get("permissions").Mapping(document.Keys(manifest.Permissions{})); pm.Present() {
 		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read").List())}
 	}
 	return params

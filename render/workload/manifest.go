@@ -5,105 +5,14 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/manifest"
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// manifestSpec is the spec of Akash's Manifest (provider: pkg/apis/akash.network/v2beta2/manifest.go).
-type manifestSpec struct {
-	Group   manifestGroup      `json:"group"`
-	LeaseID render.LeaseIDSpec `json:"lease_id"`
-}
-
-type manifestGroup struct {
-	Name     string            `json:"name"`
-	Services []manifestService `json:"services"`
-}
-
-type manifestService struct {
-	Args        []string             `json:"args,omitempty"`
-	Command     []string             `json:"command,omitempty"`
-	Count       uint32               `json:"count"`
-	Credentials *manifestCredentials `json:"credentials,omitempty"`
-	Env         []string             `json:"env,omitempty"`
-	Expose      []manifestExpose     `json:"expose,omitempty"`
-	Image       string               `json:"image"`
-	Name        string               `json:"name"`
-	Params      *manifestParams      `json:"params,omitempty"`
-	Resources   manifestResources    `json:"resources"`
-	Scheduler   *lease.SchedulerParams `json:"scheduler_params,omitempty"`
-}
-
-type manifestCredentials struct {
-	Email    string `json:"email"`
-	Host     string `json:"host"`
-	Password string `json:"password,omitempty"`
-	Username string `json:"username"`
-}
-
-type manifestExpose struct {
-	Sequence     uint32       `json:"endpoint_sequence_number"`
-	ExternalPort uint16       `json:"external_port,omitempty"`
-	Global       bool         `json:"global,omitempty"`
-	Hosts        []string     `json:"hosts,omitempty"`
-	HTTP         manifestHTTP `json:"http_options"`
-	IP           string       `json:"ip,omitempty"`
-	Port         uint16       `json:"port"`
-	Proto        string       `json:"proto"`
-	Service      string       `json:"service,omitempty"`
-}
-
-type manifestHTTP struct {
-	MaxBodySize uint32   `json:"max_body_size"`
-	NextCases   []string `json:"next_cases"`
-	NextTimeout int64    `json:"next_timeout,omitempty"`
-	NextTries   uint32   `json:"next_tries"`
-	ReadTimeout int64    `json:"read_timeout"`
-	SendTimeout int64    `json:"send_timeout"`
-}
-
-type manifestParams struct {
-	Permissions *manifestPermissions `json:"permissions,omitempty"`
-	Storage     []manifestMount      `json:"storage,omitempty"`
-}
-
-type manifestPermissions struct {
-	Read []string `json:"read,omitempty"`
-}
-
-type manifestMount struct {
-	Mount    string `json:"mount"`
-	Name     string `json:"name"`
-	ReadOnly bool   `json:"readOnly"`
-}
-
-type manifestResources struct {
-	CPU     manifestUnits    `json:"cpu"`
-	GPU     manifestUnits    `json:"gpu"`
-	ID      uint32           `json:"id"`
-	Memory  manifestSize     `json:"memory"`
-	Storage []manifestVolume `json:"storage,omitempty"`
-}
-
-type manifestUnits struct {
-	Attributes []resources.Attribute `json:"attributes,omitempty"`
-	Units      uint64                `json:"units"`
-}
-
-type manifestSize struct {
-	Attributes []resources.Attribute `json:"attributes,omitempty"`
-	Size       string                `json:"size"`
-}
-
-type manifestVolume struct {
-	Attributes []resources.Attribute `json:"attributes,omitempty"`
-	Name       string                `json:"name"`
-	Size       string                `json:"size"`
-}
-
 // manifest is Akash's record of what the lease runs, in the namespace where its provider keeps all Manifests.
 func (b *builder) manifest() render.Object {
-	spec := manifestSpec{Group: manifestGroup{Name: b.def.Workloads.Group}, LeaseID: render.NewLeaseIDSpec(b.def.Lease)}
+	spec := manifest.Spec{Group: manifest.Group{Name: b.def.Workloads.Group}, LeaseID: manifest.NewLeaseID(b.def.Lease)}
 	for i := range b.def.Workloads.Services {
 		spec.Group.Services = append(spec.Group.Services, b.service(&b.def.Workloads.Services[i]).manifestService())
 	}
@@ -112,8 +21,8 @@ func (b *builder) manifest() render.Object {
 	}, spec)
 }
 
-func (s *service) manifestService() manifestService {
-	out := manifestService{
+func (s *service) manifestService() manifest.Service {
+	out := manifest.Service{
 		Name: s.Name, Image: s.Image, Command: s.Command, Args: s.Args, Env: s.Env, Count: s.Count,
 		Resources: manifestAmounts(s.Resources), Scheduler: s.scheduler,
 	}
@@ -121,16 +30,16 @@ func (s *service) manifestService() manifestService {
 		out.Expose = append(out.Expose, manifestPort(e))
 	}
 	if p := s.Params; p != nil {
-		out.Params = &manifestParams{}
+		out.Params = &manifest.Params{}
 		for _, m := range p.Storage {
-			out.Params.Storage = append(out.Params.Storage, manifestMount{Name: m.Volume, Mount: m.Path, ReadOnly: m.ReadOnly})
+			out.Params.Storage = append(out.Params.Storage, manifest.Mount{Name: m.Volume, Mount: m.Path, ReadOnly: m.ReadOnly})
 		}
 		if p.Permissions != nil {
-			out.Params.Permissions = &manifestPermissions{Read: p.Permissions.Read}
+			out.Params.Permissions = &manifest.Permissions{Read: p.Permissions.Read}
 		}
 	}
 	if k := s.Credentials; k != nil {
-		out.Credentials = &manifestCredentials{Host: k.Host, Email: k.Email, Username: k.Username}
+		out.Credentials = &manifest.Credentials{Host: k.Host, Email: k.Email, Username: k.Username}
 		if s.opt.Secrets {
 			out.Credentials.Password = k.Password
 		}
@@ -139,11 +48,11 @@ func (s *service) manifestService() manifestService {
 }
 
 // manifestPort keeps an "as" that was written although it equals the port.
-func manifestPort(e lease.Expose) manifestExpose {
+func manifestPort(e lease.Expose) manifest.Expose {
 	http := e.HTTP.WithDefaults()
-	out := manifestExpose{
+	out := manifest.Expose{
 		Sequence: e.Sequence, ExternalPort: e.As, Global: e.Global, IP: e.IP, Port: e.Port, Proto: string(e.Protocol), Service: e.Peer,
-		HTTP: manifestHTTP{
+		HTTP: manifest.HTTP{
 			MaxBodySize: http.MaxBodySize, NextCases: http.NextCases, NextTries: http.NextTries,
 			NextTimeout: http.NextTimeout.Milliseconds(), ReadTimeout: http.ReadTimeout.Milliseconds(),
 			SendTimeout: http.SendTimeout.Milliseconds(),
@@ -158,15 +67,15 @@ func manifestPort(e lease.Expose) manifestExpose {
 	return out
 }
 
-func manifestAmounts(r resources.Resources) manifestResources {
+func manifestAmounts(r resources.Resources) manifest.Resources {
 	text := func(n uint64) string { return strconv.FormatUint(n, 10) }
-	out := manifestResources{
-		ID: r.ID, CPU: manifestUnits{Attributes: r.CPUAttributes, Units: r.CPU}, GPU: manifestUnits{Attributes: r.GPU.Attributes,
+	out := manifest.Resources{
+		ID: r.ID, CPU: manifest.Units{Attributes: r.CPUAttributes, Units: r.CPU}, GPU: manifest.Units{Attributes: r.GPU.Attributes,
 			Units: r.GPU.Units},
-		Memory: manifestSize{Attributes: r.MemoryAttributes, Size: text(r.Memory)},
+		Memory: manifest.Size{Attributes: r.MemoryAttributes, Size: text(r.Memory)},
 	}
 	for _, v := range r.Volumes {
-		out.Storage = append(out.Storage, manifestVolume{Attributes: v.Attributes, Name: v.Name, Size: text(v.Size)})
+		out.Storage = append(out.Storage, manifest.Volume{Attributes: v.Attributes, Name: v.Name, Size: text(v.Size)})
 	}
 	return out
 }

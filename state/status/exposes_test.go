@@ -32,7 +32,7 @@ func TestWhatExposesAskFor(t *testing.T) {
 						wantPorts := global && (proto != "TCP" || external != 80)
 						wantIPs := global && ip != ""
 						fields := fmt.Sprintf(`{"name":"web","expose":[{"port":%d,"external_port":%d,"proto":%q,"global":%t,"ip":%q}]}`, port, external, proto, global, ip)
-						o := status.Objects{Manifest: manifest(t, fields), Deployments: []appsv1.Deployment{deployment("web", 1, 1, 1)}}
+						o := status.Objects{Manifest: manifestOf(t, fields), Deployments: []appsv1.Deployment{deployment("web", 1, 1, 1)}}
 						all, err := o.Of("p")
 						one, err2 := o.Service("web")
 						if err != nil || err2 != nil {
@@ -52,7 +52,7 @@ func TestWhatExposesAskFor(t *testing.T) {
 // One matching expose of one service is enough.
 func TestOneExposeAsks(t *testing.T) {
 	services := `{"name":"db"},{"name":"web","expose":[{"port":1,"proto":"TCP","service":"db"},{"port":2,"proto":"UDP","global":true,"ip":"x"}]}`
-	o := status.Objects{Manifest: manifest(t, services), StatefulSets: []appsv1.StatefulSet{statefulSet("db", 1, 1, 1, 1)}}
+	o := status.Objects{Manifest: manifestOf(t, services), StatefulSets: []appsv1.StatefulSet{statefulSet("db", 1, 1, 1, 1)}}
 	got, err := o.Of("")
 	if err != nil || got.ForwardedPorts == nil || got.IPs == nil || len(got.ForwardedPorts)+len(got.IPs) > 0 {
 		t.Errorf("%s, %v", text(t, got), err)

@@ -43,7 +43,7 @@ func TestOneServiceIsAnsweredAsInTheLease(t *testing.T) {
 			}
 		}
 		if recorded {
-			o.Manifest = manifest(t, services)
+			o.Manifest = manifestOf(t, services)
 		}
 		all, err := o.Of("p.example.com")
 		if (err == nil) != (len(runs) > 0) || errors.Is(err, status.ErrNothing) != (len(runs) == 0 && !recorded) {

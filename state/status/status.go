@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/manifest"
 	"github.com/akash-net/kubectl-akash-net/lease/workload"
 )
 
@@ -48,13 +49,13 @@ func (o *Objects) Service(name string) (*Service, error) {
 		return nil, ErrNothing
 	}
 	s, runs := services[name]
-	record := o.Manifest.service(name)
+	record := o.recorded(name)
 	switch {
 	case !runs && record == nil:
 		return nil, fmt.Errorf("it has no service %q: %s", name, known(slices.Sorted(maps.Keys(services))))
 	case !runs:
 		return nil, fmt.Errorf("its service %q has no Deployment and no StatefulSet", name)
-	case record != nil && slices.ContainsFunc(record.Expose, Expose.isIngress), o.Manifest == nil && len(o.hosts(name)) > 0:
+	case record != nil && slices.ContainsFunc(record.Expose, isIngress), o.Manifest == nil && len(o.hosts(name)) > 0:
 		s.URIs = append([]string{}, o.hosts("")...)
 	}
 	return s, nil
@@ -123,7 +124,7 @@ func (o *Objects) forwardedPorts(public string) map[string][]ForwardedPort {
 	on := o.sorted(func(s *corev1.Service) bool {
 		return s.Spec.Type == corev1.ServiceTypeNodePort && strings.HasSuffix(s.Name, workload.NodePortSuffix)
 	})
-	if o.Manifest == nil && len(on) == 0 || o.Manifest != nil && !o.Manifest.exposes(Expose.asksPort) {
+	if o.Manifest == nil && len(on) == 0 || o.Manifest != nil && !o.exposes(asksPort) {
 		return nil
 	}
 	out := map[string][]ForwardedPort{}
@@ -147,8 +148,8 @@ func (o *Objects) leasedIPs() map[string][]LeasedIP {
 		return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Labels[lease.LabelServiceTarget] == lease.ServiceTargetMetalLB &&
 			s.Spec.Selector[lease.LabelService] != ""
 	})
-	asks := func(e Expose) bool { return e.Global && e.IP != "" }
-	if o.Manifest == nil && len(on) == 0 || o.Manifest != nil && !o.Manifest.exposes(asks) {
+	asks := func(e manifest.Expose) bool { return e.Global && e.IP != "" }
+	if o.Manifest == nil && len(on) == 0 || o.Manifest != nil && !o.exposes(asks) {
 		return nil
 	}
 	out := map[string][]LeasedIP{}
@@ -232,39 +233,12 @@ type LeasedIP struct {
 // Objects are the objects of one lease in the cluster.
 type Objects struct {
 	// Manifest is Akash's record of what the lease runs, or nil.
-	Manifest     *Manifest
+	Manifest     *manifest.Manifest
 	Deployments  []appsv1.Deployment
 	StatefulSets []appsv1.StatefulSet
 	Services     []corev1.Service
 	// Hosts are the lease's ProviderHosts, in any order.
 	Hosts []Host
-}
-
-// Manifest is the part of a Manifest object that the status needs (provider: pkg/apis/akash.network/v2beta2).
-type Manifest struct {
-	Spec struct {
-		Group struct {
-			Services []ManifestService `json:"services"`
-		} `json:"group"`
-	} `json:"spec"`
-}
-
-// ManifestService is a service of a Manifest.
-type ManifestService struct {
-	Name   string   `json:"name"`
-	Expose []Expose `json:"expose"`
-}
-
-// Expose is an exposed port of a service in a Manifest.
-type Expose struct {
-	Port uint16 `json:"port"`
-	// ExternalPort is 0 if the manifest names none.
-	ExternalPort uint16 `json:"external_port"`
-	// Proto is TCP or UDP.
-	Proto  string `json:"proto"`
-	Global bool   `json:"global"`
-	// IP is the name of the endpoint whose address has the port.
-	IP string `json:"ip"`
 }
 
 // Host is a ProviderHost: the name of the object, and the host and service in its spec.
@@ -276,30 +250,28 @@ type Host struct {
 	}
 }
 
-// service returns the service with the name, or nil. m may be nil.
-func (m *Manifest) service(name string) *ManifestService {
-	if m == nil {
+// recorded returns the service of the Manifest with the name, or nil.
+func (o *Objects) recorded(name string) *manifest.Service {
+	if o.Manifest == nil {
 		return nil
 	}
-	services := m.Spec.Group.Services
-	if i := slices.IndexFunc(services, func(s ManifestService) bool { return s.Name == name }); i >= 0 {
+	services := o.Manifest.Spec.Group.Services
+	if i := slices.IndexFunc(services, func(s manifest.Service) bool { return s.Name == name }); i >= 0 {
 		return &services[i]
 	}
 	return nil
 }
 
-// exposes reports whether the Manifest has a matching expose. m may be nil.
-func (m *Manifest) exposes(matches func(Expose) bool) bool {
-	return m != nil && slices.ContainsFunc(m.Spec.Group.Services, func(s ManifestService) bool {
-		return slices.ContainsFunc(s.Expose, matches)
-	})
+// exposes reports whether the Manifest, which is there, has a matching expose.
+func (o *Objects) exposes(matches func(manifest.Expose) bool) bool {
+	return slices.ContainsFunc(o.Manifest.Spec.Group.Services, func(s manifest.Service) bool { return slices.ContainsFunc(s.Expose, matches) })
 }
 
 // isIngress reports whether the port is reached over HTTP by host name.
-func (e Expose) isIngress() bool {
+func isIngress(e manifest.Expose) bool {
 	return e.Global && e.Proto == "TCP" && (e.ExternalPort == 80 || e.ExternalPort == 0 && e.Port == 80)
 }
 
 // asksPort reports whether the expose makes upstream look for node ports. Port 80 counts if the manifest named no
 // external port. Unlike upstream, UDP port 80 counts too: it is a port like any other.
-func (e Expose) asksPort() bool { return e.Global && (e.ExternalPort != 80 || e.Proto != "TCP") }
+func asksPort(e manifest.Expose) bool { return e.Global && (e.ExternalPort != 80 || e.Proto != "TCP") }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/akash-net/kubectl-akash-net/lease/manifest"
 	"github.com/akash-net/kubectl-akash-net/state/status"
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
@@ -47,9 +48,9 @@ func onAddress(name, service string, p corev1.ServicePort, addresses ...string) 
 	return s
 }
 
-func manifest(t *testing.T, services string) *status.Manifest {
+func manifestOf(t *testing.T, services string) *manifest.Manifest {
 	t.Helper()
-	m := &status.Manifest{}
+	m := &manifest.Manifest{}
 	if err := json.Unmarshal([]byte(`{"spec":{"group":{"services":[`+services+`]}}}`), m); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestLease(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			if tt.manifest != "" {
-				tt.objects.Manifest = manifest(t, tt.manifest)
+				tt.objects.Manifest = manifestOf(t, tt.manifest)
 			}
 			got, err := tt.objects.Of("p.example.com")
 			if err != nil {
@@ -172,7 +173,7 @@ func TestService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := status.Objects{Deployments: web, Hosts: tt.hosts}
 			if tt.manifest != "" {
-				o.Manifest = manifest(t, tt.manifest)
+				o.Manifest = manifestOf(t, tt.manifest)
 			}
 			got, err := o.Service("web")
 			if err != nil {
@@ -186,7 +187,7 @@ func TestService(t *testing.T) {
 
 func TestMissing(t *testing.T) {
 	var empty status.Objects
-	recorded := status.Objects{Manifest: manifest(t, expose("web", plain80))}
+	recorded := status.Objects{Manifest: manifestOf(t, expose("web", plain80))}
 	runs := status.Objects{Manifest: recorded.Manifest, Deployments: []appsv1.Deployment{deployment("db", 1, 1, 1)}}
 	_, nothing := empty.Of("")
 	_, noService := empty.Service("web")

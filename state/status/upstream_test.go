@@ -15,7 +15,7 @@ import (
 // The tests of the status in Akash's client (provider: cluster/kube/client_test.go), by their numbers in the issues. CL-1 is
 // about the configuration (lease/config).
 func TestUpstreamStatus(t *testing.T) {
-	web := manifest(t, expose("myingress", plain80)+","+expose("noingress", inside))
+	web := manifestOf(t, expose("myingress", plain80)+","+expose("noingress", inside))
 	runs := []appsv1.Deployment{deployment("myingress", 1, 1, 1), deployment("noingress", 1, 1, 1)}
 	t.Run("CL-2", func(t *testing.T) {
 		o := status.Objects{Manifest: web}
@@ -32,7 +32,7 @@ func TestUpstreamStatus(t *testing.T) {
 	})
 	t.Run("CL-4", func(t *testing.T) {
 		o := status.Objects{
-			Manifest: manifest(t, expose("myservice", `"global":true,"external_port":2000`)), Deployments: []appsv1.Deployment{deployment("myservice", 1, 1, 1)},
+			Manifest: manifestOf(t, expose("myservice", `"global":true,"external_port":2000`)), Deployments: []appsv1.Deployment{deployment("myservice", 1, 1, 1)},
 			Services: []corev1.Service{nodePorts("myservice", port(2000, 1000, 31234, "TCP"))},
 		}
 		got, err := o.Of("")

@@ -47,11 +47,11 @@ type Result struct {
 	// Message says why the request does not fit.
 	Message string `json:"message,omitempty"`
 	// Lack is what the whole cluster lacks, Nodes what individual nodes lack.
-	Lack            *inventory.Lack                       `json:"lack,omitempty"`
-	Nodes           []inventory.NodeLack                  `json:"nodes,omitempty"`
-	Placement       map[uint32][]string                   `json:"placement,omitempty"`
+	Lack            *inventory.Lack                   `json:"lack,omitempty"`
+	Nodes           []inventory.NodeLack              `json:"nodes,omitempty"`
+	Placement       map[uint32][]string               `json:"placement,omitempty"`
 	SchedulerParams map[uint32]*lease.SchedulerParams `json:"scheduler_params,omitempty"`
-	Allocated       []inventory.Granted                   `json:"allocated,omitempty"`
+	Allocated       []inventory.Granted               `json:"allocated,omitempty"`
 }
 
 // notCounted is the reason that Akash's provider gives for active reservations, whose pods are in the cluster's amounts
