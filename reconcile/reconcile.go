@@ -17,8 +17,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/repair"
-	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -61,13 +59,6 @@ type Reconciler struct {
 type decoded struct {
 	version    string
 	definition *lease.Definition
-}
-
-// release is the end of a lease that its source did not name any more, and when this reconciler gave it up, or learned that another one
-// did: no clock but its own says when its time is over.
-type release struct {
-	source string
-	at     time.Time
 }
 
 // New returns a reconciler of leases of a cluster. Its commands wait for nothing after their last write.
@@ -129,89 +120,6 @@ func (r *Reconciler) Look(ctx context.Context) (*View, error) {
 	}
 	released, err := r.lately(ctx, said)
 	return NewView(Seen{Said: said, Kept: by, Unread: unread, Ended: ended, Released: released}, r.limits), err
-}
-
-// lately returns the leases that were released within the time of the limit, by this reconciler, or by others of the same sources.
-func (r *Reconciler) lately(ctx context.Context, said []Said) (map[lease.Group]string, error) {
-	recorded := map[lease.Group]string{}
-	for _, source := range r.limited(said) {
-		groups, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).Released(cluster.Early(ctx), source)
-		if err != nil {
-			return nil, err
-		}
-		for _, g := range groups {
-			recorded[g] = source
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now, out := time.Now(), map[lease.Group]string{}
-	for g, source := range recorded {
-		if _, known := r.released[g]; !known {
-			r.released[g] = release{source, now}
-		}
-	}
-	for g, one := range r.released {
-		if now.Sub(one.at) <= r.limits.Per {
-			out[g] = one.source
-		} else if recorded[g] == "" {
-			delete(r.released, g)
-		}
-	}
-	return out, nil
-}
-
-// limited returns the sources of which not more than so many leases may be released within a time.
-func (r *Reconciler) limited(said []Said) (names []string) {
-	for _, s := range said {
-		if r.limits.Per > 0 && s.Source != "" && s.Source != OfManifests {
-			names = append(names, s.Source)
-		}
-	}
-	return names
-}
-
-// Forget deletes the records of released leases of which none counts any more: whoever comes next would count them anew.
-func (r *Reconciler) Forget(ctx context.Context) error {
-	r.recording.Lock()
-	defer r.recording.Unlock()
-	r.mu.Lock()
-	sources := r.limited(r.said)
-	r.mu.Unlock()
-	var errs []error
-	for _, source := range sources {
-		errs = append(errs, ledger.New(r.cluster, r.options.Config.LedgerNamespace).ForgetReleased(cluster.Early(ctx), source, func(g lease.Group) bool {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			one, known := r.released[g]
-			return !known || time.Since(one.at) <= r.limits.Per
-		}))
-	}
-	return errors.Join(errs...)
-}
-
-// note records that leases of a source that are over are about to be given up. What was so longer ago is not recorded any more.
-func (r *Reconciler) note(ctx context.Context, source string, groups []lease.Group) error {
-	r.recording.Lock()
-	defer r.recording.Unlock()
-	r.mu.Lock()
-	now, all := time.Now(), []lease.Group(nil)
-	for _, g := range groups {
-		if one, known := r.released[g]; !known || now.Sub(one.at) > r.limits.Per {
-			r.released[g] = release{source, now}
-		}
-	}
-	for g, one := range r.released {
-		if one.source == source && now.Sub(one.at) <= r.limits.Per {
-			all = append(all, g)
-		}
-	}
-	r.mu.Unlock()
-	if r.limits.Per == 0 {
-		return nil
-	}
-	slices.SortFunc(all, lease.Group.Compare)
-	return ledger.New(r.cluster, r.options.Config.LedgerNamespace).RecordReleased(ctx, source, all)
 }
 
 // decode returns what the ledger keeps of each deployment group, the names of what cannot be read, and what the sources have said last.
@@ -286,79 +194,6 @@ func (r *Reconciler) ended(ctx context.Context, said []Said, kept map[lease.Grou
 // nothing was done for any of them.
 func (r *Reconciler) Work(ctx context.Context, groups []lease.Group) (failed map[lease.Group]error, err error) {
 	return r.work(ctx, groups, r.options)
-}
-
-// WorkAfter is Work for deployment groups after another command that is announced for them: if that has crashed, what it has left is
-// finished, and its announcement removed, also if nothing else is due.
-func (r *Reconciler) WorkAfter(ctx context.Context, groups []lease.Group) (failed map[lease.Group]error, err error) {
-	view, err := r.Look(ctx)
-	if err != nil {
-		return nil, err
-	}
-	alone := view.unnamed(groups)
-	if len(alone) > 0 {
-		c := command.New(r.cluster, r.options)
-		err = c.InTurn(ctx, alone, func(ctx context.Context, t *turn.Turn) ([]lease.Group, error) {
-			if _, err := t.Begin(ctx); err != nil {
-				return nil, err
-			}
-			return r.holding(ctx, alone, func(state.Part) bool { return true })
-		})
-	}
-	if err != nil {
-		failed = FailAll(alone, err)
-		groups = slices.DeleteFunc(slices.Clone(groups), func(g lease.Group) bool { return failed[g] != nil })
-	}
-	opts := r.options
-	opts.InTurn = true
-	worked, err := r.work(ctx, groups, opts)
-	if err != nil {
-		return failed, err
-	}
-	maps.Copy(worked, failed)
-	return worked, nil
-}
-
-// errUnfinished says that a deployment group that no source names holds something that can be neither finished nor given up yet.
-var errUnfinished = errors.New("no source names the lease, and a command that claimed something for it has not finished; " +
-	"\"kubectl akash-net state --problems\" says what; this is tried again")
-
-// finish ends what crashed commands have claimed for deployment groups that no source names and of which nothing is kept, and what half a
-// release has left of them: no other command will come after it. It returns those for which that is to be tried again.
-func (r *Reconciler) finish(ctx context.Context, groups []lease.Group) map[lease.Group]error {
-	left, err := r.holding(ctx, groups, func(p state.Part) bool { return p.Run != "" || p.Applied })
-	if err != nil {
-		return FailAll(groups, err)
-	}
-	if len(left) == 0 {
-		return nil
-	}
-	opts := r.options
-	opts.AssumeCrashed = false
-	err = repair.Finish(ctx, apply.New(r.cluster, opts), crashedAfter, left)
-	_, half := errors.AsType[*repair.Unmended](err)
-	if err != nil && !half {
-		return FailAll(left, err)
-	}
-	again, err := r.holding(ctx, left, func(p state.Part) bool { return p.Run != "" || half && p.Applied })
-	if err != nil {
-		return FailAll(left, err)
-	}
-	return FailAll(again, errUnfinished)
-}
-
-// holding returns those of the deployment groups that have an entry of a kind on a claim.
-func (r *Reconciler) holding(ctx context.Context, groups []lease.Group, is func(state.Part) bool) (holding []lease.Group, err error) {
-	if len(groups) == 0 {
-		return nil, nil
-	}
-	claims, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).List(cluster.Early(ctx))
-	for _, g := range groups {
-		if slices.ContainsFunc(claims, func(c *state.Claim) bool { return slices.ContainsFunc(c.Entries(g), is) }) {
-			holding = append(holding, g)
-		}
-	}
-	return holding, err
 }
 
 func (r *Reconciler) work(ctx context.Context, groups []lease.Group, opts command.Options) (map[lease.Group]error, error) {

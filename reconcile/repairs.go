@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/repair"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -88,4 +90,77 @@ func declares(o *unstructured.Unstructured, c *state.Claim, p state.Part) bool {
 	}
 	protocol, port := p.ProtocolPort()
 	return o.GetKind() == kinds.ProviderLeasedIP.Kind && o.GetName() == lease.LeasedIPName(c.SharingKey, protocol, port)
+}
+
+// WorkAfter is Work for deployment groups after another command that is announced for them: if that has crashed, what it has left is
+// finished, and its announcement removed, also if nothing else is due.
+func (r *Reconciler) WorkAfter(ctx context.Context, groups []lease.Group) (failed map[lease.Group]error, err error) {
+	view, err := r.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	alone := view.unnamed(groups)
+	if len(alone) > 0 {
+		c := command.New(r.cluster, r.options)
+		err = c.InTurn(ctx, alone, func(ctx context.Context, t *turn.Turn) ([]lease.Group, error) {
+			if _, err := t.Begin(ctx); err != nil {
+				return nil, err
+			}
+			return r.holding(ctx, alone, func(state.Part) bool { return true })
+		})
+	}
+	if err != nil {
+		failed = FailAll(alone, err)
+		groups = slices.DeleteFunc(slices.Clone(groups), func(g lease.Group) bool { return failed[g] != nil })
+	}
+	opts := r.options
+	opts.InTurn = true
+	worked, err := r.work(ctx, groups, opts)
+	if err != nil {
+		return failed, err
+	}
+	maps.Copy(worked, failed)
+	return worked, nil
+}
+
+// errUnfinished says that a deployment group that no source names holds something that can be neither finished nor given up yet.
+var errUnfinished = errors.New("no source names the lease, and a command that claimed something for it has not finished; " +
+	"\"kubectl akash-net state --problems\" says what; this is tried again")
+
+// finish ends what crashed commands have claimed for deployment groups that no source names and of which nothing is kept, and what half a
+// release has left of them: no other command will come after it. It returns those for which that is to be tried again.
+func (r *Reconciler) finish(ctx context.Context, groups []lease.Group) map[lease.Group]error {
+	left, err := r.holding(ctx, groups, func(p state.Part) bool { return p.Run != "" || p.Applied })
+	if err != nil {
+		return FailAll(groups, err)
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	opts := r.options
+	opts.AssumeCrashed = false
+	err = repair.Finish(ctx, apply.New(r.cluster, opts), crashedAfter, left)
+	_, half := errors.AsType[*repair.Unmended](err)
+	if err != nil && !half {
+		return FailAll(left, err)
+	}
+	again, err := r.holding(ctx, left, func(p state.Part) bool { return p.Run != "" || half && p.Applied })
+	if err != nil {
+		return FailAll(left, err)
+	}
+	return FailAll(again, errUnfinished)
+}
+
+// holding returns those of the deployment groups that have an entry of a kind on a claim.
+func (r *Reconciler) holding(ctx context.Context, groups []lease.Group, is func(state.Part) bool) (holding []lease.Group, err error) {
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	claims, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).List(cluster.Early(ctx))
+	for _, g := range groups {
+		if slices.ContainsFunc(claims, func(c *state.Claim) bool { return slices.ContainsFunc(c.Entries(g), is) }) {
+			holding = append(holding, g)
+		}
+	}
+	return holding, err
 }
