@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -380,7 +381,8 @@ func (s *leaseSoak) seeHost(o *unstructured.Unstructured, gone bool) {
 }
 
 // seeRoute sees an Ingress. One that goes while its host has long been declared for its lease is a fault, unless the lease is being
-// closed, or an operator that is behind deletes what was declared again.
+// closed, or an operator that is behind deletes what was declared again. The watch of the hosts may be behind that of the routes: the host
+// is read again.
 func (s *leaseSoak) seeRoute(o *unstructured.Unstructured, gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -400,6 +402,15 @@ func (s *leaseSoak) seeRoute(o *unstructured.Unstructured, gone bool) {
 	}
 	if s.gone[at] = time.Now(); time.Since(d.since) < 3*time.Second {
 		return
+	}
+	now, err := harness.Objects.Resource(operators.Hosts).Namespace(manifests).Get(s.Context(), host, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return
+	}
+	if err == nil {
+		if is, _ := lease.IDFromLabels(now.GetLabels()); is != id {
+			return
+		}
 	}
 	s.counts["routes deleted while declared"]++
 	s.faults = append(s.faults, fmt.Sprintf("%s: the route %s was deleted, and its host has been declared since %s", time.Now().Format("15:04:05.000"), at, d.since.Format("15:04:05.000")))
