@@ -12,10 +12,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/execute"
 	"github.com/akash-net/kubectl-akash-net/apply/live"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -121,7 +122,7 @@ func (a *Applier) applying(applies []applied) execute.Work {
 			if a.seen != nil {
 				return a.seen, nil
 			}
-			return observed.ReadWithOperators(ctx, a.Command, observed.Reading{
+			return reading.ReadWithOperators(ctx, a.Command, reading.Reading{
 				Addresses: endpoints, Pools: a.Command.Options.Config.IP.Mode == config.ModeDedicated,
 				Further: kinds.RecordsOf(a.Command.Options.Config), Definitions: groups, Holders: !a.Command.Options.Heal,
 			})

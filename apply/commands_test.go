@@ -17,8 +17,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -67,7 +68,7 @@ func TestLostAnswers(t *testing.T) {
 				if err := b.apply(def); err != nil || !b.has("ingresses", host) {
 					t.Fatalf("error %v, events %q", err, b.told)
 				}
-				found, err := observed.KeptDefinitions(t.Context(), b.applier.Command.Cluster, "akash-net", []lease.Group{id.Group()})
+				found, err := reading.KeptDefinitions(t.Context(), b.applier.Command.Cluster, "akash-net", []lease.Group{id.Group()})
 				if err != nil || len(found) != 1 || found[0].Hash != def.Hash {
 					t.Errorf("kept are %v, error %v", found, err)
 				}
@@ -276,14 +277,14 @@ func TestDefinitionsOfManyLeasesAreListed(t *testing.T) {
 		b := newBench(t)
 		var groups []lease.Group
 		var defs []*lease.Definition
-		for i := range observed.FewDefinitions + 1 {
+		for i := range reading.FewDefinitions + 1 {
 			def := checked(t, withHosts(someLease(owners[i%len(owners)], uint64(i+1)), fmt.Sprintf("h%d.example.com", i)))
 			defs, groups = append(defs, def), append(groups, def.Lease.Group())
 		}
 		b.mustApply(defs...)
 		var asked []string
 		b.Listed = func(path, selector string) { asked = append(asked, simtest.Short(path)+" "+selector) }
-		found, err := observed.KeptDefinitions(t.Context(), b.applier.Command.Cluster, "akash-net", groups)
+		found, err := reading.KeptDefinitions(t.Context(), b.applier.Command.Cluster, "akash-net", groups)
 		if err != nil || len(found) != len(groups) || !slices.Equal(asked, []string{"akash-net/leases " + selector}) {
 			t.Errorf("found %d of %d definitions, error %v, by %q", len(found), len(groups), err, asked)
 		}
@@ -341,11 +342,11 @@ func TestLookSeesObjectsWithoutLabels(t *testing.T) {
 		}
 	}
 	command := b.applier.Command
-	before, err := observed.Read(t.Context(), command.Cluster, command.Ledger, observed.Reading{})
+	before, err := reading.Read(t.Context(), command.Cluster, command.Ledger, reading.Reading{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := observed.Look(t.Context(), command, before, id.Owner)
+	now, err := reading.Look(t.Context(), command, before, id.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -502,7 +503,7 @@ func TestHealedWithTheTargetThatWasChosen(t *testing.T) {
 	if b.Delete(route); b.has("httproutes", host) {
 		t.Fatal(b.Names("httproutes"))
 	}
-	kept, err := observed.ReadDefinition(t.Context(), b.applier.Command.Ledger, id.Group())
+	kept, err := reading.ReadDefinition(t.Context(), b.applier.Command.Ledger, id.Group())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,10 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -52,9 +53,9 @@ func (f *Files) Add(o *unstructured.Unstructured, again func() *unstructured.Uns
 	file := cluster.File{Kind: kind}
 	if again == nil {
 		complete(o, n)
-		file.Object = cluster.NewObject(key, o)
+		file.Object = listed.New(key, o)
 	} else {
-		file.Object = cluster.Unread(key, func() *unstructured.Unstructured { return complete(again(), n) })
+		file.Object = listed.Unread(key, func() *unstructured.Unstructured { return complete(again(), n) })
 	}
 	f.objects = append(f.objects, file)
 }
@@ -64,7 +65,7 @@ func (f *Files) Cluster() (*cluster.Cluster, error) {
 	for _, name := range slices.Sorted(maps.Keys(f.spaces)) {
 		if name != "" && !f.spaces[name] {
 			n := len(f.objects)
-			f.objects = append(f.objects, cluster.File{Kind: kinds.Namespace.GroupVersionKind, Object: cluster.Unread("/"+name, func() *unstructured.Unstructured {
+			f.objects = append(f.objects, cluster.File{Kind: kinds.Namespace.GroupVersionKind, Object: listed.Unread("/"+name, func() *unstructured.Unstructured {
 				o := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name}}}
 				o.SetGroupVersionKind(kinds.Namespace.GroupVersionKind)
 				return complete(o, n)

@@ -8,9 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -18,7 +19,7 @@ import (
 // a filter, and the ProviderHost and ProviderLeasedIP that are not ours.
 func manyLeases(n int) (*observed.Snapshot, []lease.Group) {
 	s := observed.NewSnapshot()
-	lists := map[string][]*unstructured.Unstructured{}
+	lists := map[string][]*listed.Object{}
 	var claims []*state.Claim
 	groups := make([]lease.Group, n)
 	for i := range n {
@@ -38,7 +39,7 @@ func manyLeases(n int) (*observed.Snapshot, []lease.Group) {
 			labels := map[string]string{"external-port": "80", "proto": "tcp"}
 			maps.Copy(labels, state.LeaseNamespaceLabels(id))
 			o.SetLabels(labels)
-			lists[kind.Plural] = append(lists[kind.Plural], o)
+			lists[kind.Plural] = append(lists[kind.Plural], listed.New("", o))
 		}
 		add(kinds.ProviderHost, host, map[string]any{"hostname": host})
 		add(kinds.ProviderLeasedIP, lease.LeasedIPName(key, lease.TCP, 80), map[string]any{"sharing_key": key, "external_port": int64(80), "protocol": "TCP"})

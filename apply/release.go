@@ -16,8 +16,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/execute"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -36,7 +37,7 @@ const HoldsNothing = "holds nothing"
 // something that is not held does nothing and reports so.
 func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...string) error {
 	chosen := state.NewChoice(things)
-	how := observed.Reading{
+	how := reading.Reading{
 		Addresses: a.Command.Options.Config.IP.Mode == config.ModeDedicated,
 		Further:   kinds.RecordsOf(a.Command.Options.Config),
 	}
@@ -45,10 +46,10 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 		Command: a.Command,
 		Read: func(ctx context.Context) (s *observed.Snapshot, err error) {
 			if first == nil {
-				first, err = observed.ReadWithOperators(ctx, a.Command, how)
+				first, err = reading.ReadWithOperators(ctx, a.Command, how)
 				return first, err
 			}
-			if s, err = observed.Read(ctx, a.Command.Cluster, a.Command.Ledger, how); err != nil {
+			if s, err = reading.Read(ctx, a.Command.Cluster, a.Command.Ledger, how); err != nil {
 				return nil, err
 			}
 			return s.WithOperators(first), nil

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/execute"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -28,9 +28,9 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 		Command: a.Command,
 		Wants:   func() []engine.Want { return a.reservations(requests) },
 		Read: func(ctx context.Context) (*observed.Snapshot, error) {
-			snapshot, err := observed.Read(ctx, a.Command.Cluster, a.Command.Ledger, a.readingOf(requests, kindsOf))
+			snapshot, err := reading.Read(ctx, a.Command.Cluster, a.Command.Ledger, a.readingOf(requests, kindsOf))
 			if err == nil {
-				snapshot.Operators.IP, err = observed.IPOperatorFor(ctx, a.Command, requests)
+				snapshot.Operators.IP, err = reading.IPOperatorFor(ctx, a.Command, requests)
 			}
 			return snapshot, err
 		},
@@ -81,9 +81,9 @@ func (a *Applier) reservations(requests []state.Request) []engine.Want {
 // readingOf returns what Reserve reads: what serves or declares something, which a reservation must not take or give up;
 // the kinds that the requests will need; and pools only if a request leases an address or an address has a pool of its
 // own, which goes with the address.
-func (a *Applier) readingOf(requests []state.Request, needed [][]kinds.Kind) observed.Reading {
+func (a *Applier) readingOf(requests []state.Request, needed [][]kinds.Kind) reading.Reading {
 	leased := func(r state.Request) bool { return len(r.Endpoints) > 0 }
-	how := observed.Reading{
+	how := reading.Reading{
 		Kinds:     slices.Concat(kinds.ServingKinds, kinds.ClaimLike),
 		Further:   kinds.RecordsOf(a.Command.Options.Config),
 		Addresses: a.Command.Options.Config.IP.Mode == config.ModeDedicated || slices.ContainsFunc(requests, leased),
@@ -102,7 +102,7 @@ func missingKinds(s *observed.Snapshot, place int, needed [][]kinds.Kind) error 
 	if place < len(needed) {
 		for _, kind := range needed[place] {
 			if s.Lacks[kind] {
-				errs = append(errs, &cluster.MissingKindError{Resource: kind.Resource()})
+				errs = append(errs, &kinds.MissingError{Resource: kind.Resource()})
 			}
 		}
 	}

@@ -13,9 +13,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/execute"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/live"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -70,7 +71,7 @@ func (t *transfer) run(ctx context.Context) error {
 	work := execute.Work{
 		Command: t.applier.Command,
 		Read: func(ctx context.Context) (s *observed.Snapshot, err error) {
-			if s, err = observed.ReadAll(ctx, t.applier.Command, t.to.Group()); err == nil {
+			if s, err = reading.ReadAll(ctx, t.applier.Command, t.to.Group()); err == nil {
 				t.snapshot = s
 			}
 			return s, err

@@ -15,10 +15,11 @@ import (
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/execute"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
@@ -320,7 +321,7 @@ func (l *ledger) observe(r *reading, owner string) engine.Objects {
 	if s.HoldersOnly, s.Definitions = true, r.definitions; l.closing {
 		s.ClosedBy = "uninstall"
 	}
-	lists := map[string][]*unstructured.Unstructured{}
+	lists := map[string][]*listed.Object{}
 	for _, k := range l.keys() {
 		live := l.objects[k].live
 		id, _ := lease.IDFromLabels(live.GetLabels())
@@ -328,7 +329,7 @@ func (l *ledger) observe(r *reading, owner string) engine.Objects {
 		case k.Kind == kinds.Namespace:
 			s.Namespaces[k.Name], s.Tenants[k.Name] = live.GetDeletionTimestamp() == nil, id
 		case owner == "" || id.Owner == owner:
-			lists[k.Kind.Plural] = append(lists[k.Kind.Plural], live)
+			lists[k.Kind.Plural] = append(lists[k.Kind.Plural], listed.New("", live))
 		}
 	}
 	s.AddClaims(r.claims)

@@ -17,7 +17,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -65,7 +66,7 @@ func (r *Restorer) Restore(ctx context.Context, records []Record) error {
 	for _, o := range all {
 		r.there[o.GetName()] = o
 	}
-	if r.seen, err = observed.Read(ctx, r.Cluster, ledger.New(r.Cluster, r.Namespace), observed.Reading{Addresses: true}); err != nil {
+	if r.seen, err = reading.Read(ctx, r.Cluster, ledger.New(r.Cluster, r.Namespace), reading.Reading{Addresses: true}); err != nil {
 		return err
 	}
 	errs := make([]error, len(records))

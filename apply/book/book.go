@@ -16,7 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/capacity"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -79,7 +79,7 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 		}
 	}
 	if slices.ContainsFunc(r.contents.Routes, func(a admission.Route) bool { return slices.ContainsFunc(a.Parents, admission.Parent.IsGateway) }) {
-		gateways, err := observed.Gateways(ctx, c)
+		gateways, err := reading.Gateways(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func (r *bookReader) listKinds(ctx context.Context, group *parallel.Group, subje
 	}
 	if slices.Contains(subjects, view.SubjectPools) || slices.Contains(subjects, view.SubjectResources) {
 		group.Go(func() (err error) {
-			r.contents.NodeUses, err = observed.NodeUses(ctx, r.cluster)
+			r.contents.NodeUses, err = reading.NodeUses(ctx, r.cluster)
 			return err
 		})
 	}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
 
@@ -64,7 +65,7 @@ type Cluster struct {
 	http         *http.Client
 	// watched has what is watched, memory what was made of it; both are nil for a command that lists.
 	watched Watched
-	memory  *Memory
+	memory  *listed.Memory
 	// drafts holds the writes of a dry run; nil outside of one.
 	drafts *drafts
 	// files are the objects that were read from files; nil for a cluster that is none.

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 )
 
 // The ways to run without changing anything.
@@ -109,12 +110,14 @@ func (d *drafts) answer(r *http.Request) (*http.Response, error) {
 }
 
 // find returns the draft of an object, nil if the dry run has not written it.
-func (d *drafts) find(t target) *Object { return d.written.get(t.GroupResource, d.files.keyOf(t)) }
+func (d *drafts) find(t target) *listed.Object {
+	return d.written.get(t.GroupResource, d.files.keyOf(t))
+}
 
 // made reports whether only the dry run has created a namespace.
 func (d *drafts) made(namespace string) bool {
 	now := d.find(target{GroupResource: Namespaces.GroupResource(), name: namespace})
-	return now != nil && now.fresh
+	return now != nil && now.Fresh
 }
 
 // list answers a LIST: drafts replace the live objects.
@@ -199,8 +202,8 @@ func (d *drafts) keep(r *http.Request, w *writing, was, out *unstructured.Unstru
 		d.versions++
 		version(out, was == nil, d.versions)
 	}
-	now := NewObject(d.files.keyOf(w.target), out)
-	now.fresh = was == nil && (known == nil || known.fresh)
+	now := listed.New(d.files.keyOf(w.target), out)
+	now.Fresh = was == nil && (known == nil || known.Fresh)
 	d.written.put(w.GroupResource, now)
 	if out == nil {
 		return respond(r, code, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess})

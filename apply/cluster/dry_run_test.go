@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -133,7 +134,7 @@ func testServerJudges(t *testing.T, below string) {
 	var sent []string
 	answers := newStore()
 	for _, o := range objectsOf(t, ingressOne) {
-		answers.put(kinds.Ingress.Resource().GroupResource(), NewObject(o.GetNamespace()+"/"+o.GetName(), o))
+		answers.put(kinds.Ingress.Resource().GroupResource(), listed.New(o.GetNamespace()+"/"+o.GetName(), o))
 	}
 	server := httptest.NewServer(http.StripPrefix(below, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {

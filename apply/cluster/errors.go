@@ -26,38 +26,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
-// MissingKindError reports a resource that the cluster does not serve. Get does not return it: it returns nil for an
-// object that does not exist.
-type MissingKindError struct{ Resource schema.GroupVersionResource }
-
-func (e *MissingKindError) Error() string {
-	s := fmt.Sprintf("this cluster does not serve %s", e.Resource.GroupResource())
-	switch e.Resource.Group {
-	case "akash.network":
-		return s + "; install the resource definitions with: kubectl akash-net install"
-	case "metallb.io":
-		return s + "; MetalLB has to be installed before addresses can be leased (https://metallb.io)"
-	case "extensions.gardener.cloud":
-		return s + "; it comes with Gardener, for whose extensions dns.form gardener is (https://gardener.cloud)"
-	case "externaldns.k8s.io":
-		return s + "; install external-dns' resource definition, and let it look for it (--source=crd)"
-	case "gateway.networking.k8s.io":
-		return s + "; install the Gateway API's resource definitions, or render another target (--target ingress)"
-	case "gateway.nginx.org":
-		return s + "; they come with NGINX Gateway Fabric; install it, or configure another gateway.implementation"
-	case "route.openshift.io":
-		return s + "; OpenShift brings them; render another target (--target ingress or httproute)"
-	}
-	return s
-}
-
 // Explain adds the next step to an error of the API server, or to the lack of an answer.
 func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionResource) error {
 	switch {
 	case err == nil, IsAway(err), IsShut(err), errors.Is(err, context.Canceled):
 		return err
 	case IsMissingKind(err):
-		return &MissingKindError{Resource: resource}
+		return &kinds.MissingError{Resource: resource}
 	case IsTerminating(err):
 		return fmt.Errorf("cannot %s %s: %w\nThe namespace is being deleted: run the same command again when it is gone (kubectl get namespaces)",
 			verb, resource.GroupResource(), err)
@@ -140,10 +115,10 @@ func ofWorkloads(verb string, resource schema.GroupVersionResource) bool {
 	return false
 }
 
-// IsMissingKind reports whether err is a MissingKindError, or the 404 for a path that the API server does not serve,
+// IsMissingKind reports whether err is a kinds.MissingError, or the 404 for a path that the API server does not serve,
 // which names no object.
 func IsMissingKind(err error) bool {
-	if _, explained := errors.AsType[*MissingKindError](err); explained {
+	if _, explained := errors.AsType[*kinds.MissingError](err); explained {
 		return true
 	}
 	status, ok := statusOf(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,10 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 )
 
 // followBackoff spaces the restarts of a watch.
@@ -103,7 +103,7 @@ func (c *Cluster) PodLog(ctx context.Context, namespace, pod string, opts *corev
 }
 
 // Watched has objects as watches keep them up to date. What it returns belongs to all who ask: nobody changes it. All of its methods
-// return ErrUnwatched for a resource of which it has nothing, and a MissingKindError for one that the cluster does not serve.
+// return ErrUnwatched for a resource of which it has nothing, and a kinds.MissingError for one that the cluster does not serve.
 type Watched interface {
 	// Objects returns whole objects, Metas the metadata of objects, in all namespaces if namespace is empty. The metadata of one
 	// resource is that of one moment.
@@ -119,7 +119,7 @@ var ErrUnwatched = errors.New("it is not watched")
 // Watching returns the same connection for a command that may begin with what is watched (see Early).
 func (c *Cluster) Watching(w Watched) *Cluster {
 	out := *c
-	out.watched, out.memory = w, &Memory{by: map[types.UID]remembered{}, own: map[string]bool{}}
+	out.watched, out.memory = w, listed.NewMemory()
 	return &out
 }
 
@@ -143,7 +143,7 @@ func (c *Cluster) IsEarly(ctx context.Context) bool { return c.early(ctx) != nil
 // earlyObjects lists whole objects from what is watched, or from files.
 func (c *Cluster) earlyObjects(
 	ctx context.Context, resource schema.GroupVersionResource, namespace, selector string,
-) ([]*Object, error) {
+) ([]*listed.Object, error) {
 	w := c.early(ctx)
 	if f, ok := c.fromFiles(); w == nil && ok {
 		return f.list(resource, namespace, selector)
@@ -157,17 +157,7 @@ func (c *Cluster) earlyObjects(
 		in, _ := of.(map[string]any)
 		return labelsIn(in)
 	})
-	return ObjectsOf(all), err
-}
-
-// ObjectsOf returns whole objects, without their keys.
-func ObjectsOf(all []*unstructured.Unstructured) []*Object {
-	out, objects := make([]*Object, len(all)), make([]Object, len(all))
-	for i, o := range all {
-		objects[i].whole.Store(o)
-		out[i] = &objects[i]
-	}
-	return out
+	return listed.Of(all), err
 }
 
 // earlyMetas lists metadata from what is watched, or from files.
@@ -245,77 +235,5 @@ func (c *Cluster) EarlyMeta(ctx context.Context, resource schema.GroupVersionRes
 	return w.Meta(ctx, resource, namespace, name)
 }
 
-// Memory has what was made of versions of objects, for a command that reads the same ones again and again. Whoever uses it must make the
-// same of the same version. A nil Memory remembers nothing.
-type Memory struct {
-	mu sync.RWMutex
-	by map[types.UID]remembered
-	// own are the nonces of the commands, and the versions of objects that a command has written for the lease that it worked on.
-	own map[string]bool
-}
-
-// remembered is what was made of a version of an object.
-type remembered struct {
-	version string
-	made    any
-}
-
 // Memory returns what the connection remembers of objects, nil for one without watches.
-func (c *Cluster) Memory() *Memory { return c.memory }
-
-// Clear forgets everything, so that objects that are gone take no memory for ever.
-func (m *Memory) Clear() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	clear(m.by)
-	clear(m.own)
-}
-
-// mostOwn is how many names Own remembers at most.
-const mostOwn = 10000
-
-// Own records the nonce of a command, or a version of an object that it has written: it needs not be told of them.
-func (m *Memory) Own(name string) {
-	if m == nil {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.own) >= mostOwn { // who is told of one of them looks once more
-		clear(m.own)
-	}
-	m.own[name] = true
-}
-
-// IsOwn reports whether Own was called for a nonce or a version.
-func (m *Memory) IsOwn(name string) bool {
-	if m == nil {
-		return false
-	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.own[name]
-}
-
-// VersionOf names a version of an object.
-func VersionOf(o metav1.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }
-
-// Recall returns what was made of an object before, if it has not changed since, and else what read makes of it. It belongs to all who ask: nobody
-// changes it.
-func Recall[T any](m *Memory, o metav1.Object, read func() T) T {
-	uid, version := o.GetUID(), o.GetResourceVersion()
-	if m == nil || uid == "" || version == "" {
-		return read()
-	}
-	m.mu.RLock()
-	one := m.by[uid]
-	m.mu.RUnlock()
-	if made, same := one.made.(T); same && one.version == version {
-		return made
-	}
-	made := read()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.by[uid] = remembered{version, made}
-	return made
-}
+func (c *Cluster) Memory() *listed.Memory { return c.memory }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 )
 
 // pageSize is the page size when listing whole objects: one page for nearly every cluster.
@@ -37,14 +39,14 @@ func (c *Cluster) Objects(
 }
 
 // List is Objects of which those of files are not decoded yet.
-func (c *Cluster) List(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) ([]*Object, error) {
+func (c *Cluster) List(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) ([]*listed.Object, error) {
 	if all, err := c.earlyObjects(ctx, resource, namespace, opts.LabelSelector); !errors.Is(err, ErrUnwatched) {
 		return all, err
 	}
 	all, err := ListObjects(ctx, c, resource, namespace, opts, func(o *unstructured.Unstructured) []*unstructured.Unstructured {
 		return []*unstructured.Unstructured{o}
 	})
-	return ObjectsOf(all), err
+	return listed.Of(all), err
 }
 
 // ListObjects lists whole objects of a resource and returns what read makes of each.

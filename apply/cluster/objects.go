@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
@@ -32,7 +33,7 @@ func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
 		if err := kinds.CheckMetadata(o); err != nil {
 			return nil, err
 		}
-		files[i] = File{o.GroupVersionKind(), NewObject(o.GetNamespace()+"/"+o.GetName(), o)}
+		files[i] = File{o.GroupVersionKind(), listed.New(o.GetNamespace()+"/"+o.GetName(), o)}
 	}
 	return OfFiles(files)
 }
@@ -40,7 +41,7 @@ func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
 // File is an object of a file.
 type File struct {
 	Kind   schema.GroupVersionKind
-	Object *Object
+	Object *listed.Object
 }
 
 // OfFiles is OfObjects of objects that may not be decoded yet.
@@ -96,7 +97,7 @@ func targetOf(path string) (t target) {
 }
 
 // answer responds with an object, or with a 404 if there is none.
-func (t target) answer(r *http.Request, code int, o *Object) (*http.Response, error) {
+func (t target) answer(r *http.Request, code int, o *listed.Object) (*http.Response, error) {
 	if o == nil || o.Whole() == nil {
 		return refuse(r, apierrors.NewNotFound(t.GroupResource, t.name))
 	}
@@ -186,14 +187,14 @@ func (c *Cluster) Contents(
 	return slices.Compact(names), nil
 }
 
-// listed is a resource whose objects can be listed, with its singular name.
-type listed struct {
+// listable is a resource whose objects can be listed, with its singular name.
+type listable struct {
 	schema.GroupVersionResource
 	singular string
 }
 
 // namespaced returns the namespaced resources that can be listed, each once, in the server's preferred version.
-func (c *Cluster) namespaced(ctx context.Context) ([]listed, error) {
+func (c *Cluster) namespaced(ctx context.Context) ([]listable, error) {
 	var lists []*metav1.APIResourceList
 	err := c.Read(ctx, func() (err error) {
 		lists, err = discovery.ServerPreferredNamespacedResourcesWithContext(ctx, c.discovery)
@@ -202,7 +203,7 @@ func (c *Cluster) namespaced(ctx context.Context) ([]listed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the kinds that this cluster serves cannot be listed: %w", err)
 	}
-	var out []listed
+	var out []listable
 	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list"}}, lists) {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -211,7 +212,7 @@ func (c *Cluster) namespaced(ctx context.Context) ([]listed, error) {
 		for _, r := range list.APIResources {
 			resource := version.WithResource(r.Name)
 			if !slices.Contains(derived, resource.GroupResource().String()) {
-				out = append(out, listed{resource, strings.ToLower(r.Kind)})
+				out = append(out, listable{resource, strings.ToLower(r.Kind)})
 			}
 		}
 	}
@@ -220,7 +221,7 @@ func (c *Cluster) namespaced(ctx context.Context) ([]listed, error) {
 
 // contentsOf returns the names of the counted objects of one resource in a namespace.
 func (c *Cluster) contentsOf(
-	ctx context.Context, r listed, namespace string, uncounted func(schema.GroupResource, map[string]string) bool,
+	ctx context.Context, r listable, namespace string, uncounted func(schema.GroupResource, map[string]string) bool,
 ) (names []string, _ error) {
 	var page *metav1.PartialObjectMetadataList
 	err := c.ReadOf(ctx, r.GroupVersionResource, func() (err error) {

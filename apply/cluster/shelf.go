@@ -5,56 +5,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 )
-
-// Object is an object that was listed. One of a file is decoded when somebody asks for it: thousands of decoded objects take ten times the
-// memory of their text. Nobody changes what it returns.
-type Object struct {
-	// Key is NAMESPACE/NAME; a snapshot sets that of an object which was listed in a cluster.
-	Key   string
-	whole atomic.Pointer[unstructured.Unstructured]
-	read  func() *unstructured.Unstructured
-	// fresh is true if it did not exist before the dry run that has written it.
-	fresh bool
-}
-
-// NewObject returns an object as it is, nil for one that is not there any more.
-func NewObject(key string, o *unstructured.Unstructured) *Object {
-	out := &Object{Key: key}
-	out.whole.Store(o)
-	return out
-}
-
-// Unread returns an object that read decodes, the same each time.
-func Unread(key string, read func() *unstructured.Unstructured) *Object {
-	return &Object{Key: key, read: read}
-}
-
-// IsGone reports whether it is not there any more.
-func (o *Object) IsGone() bool { return o.read == nil && o.whole.Load() == nil }
-
-// Look returns the object for somebody who keeps nothing of it but texts.
-func (o *Object) Look() *unstructured.Unstructured {
-	if whole := o.whole.Load(); whole != nil || o.read == nil {
-		return whole
-	}
-	return o.read()
-}
-
-// Whole returns the object, the same one each time.
-func (o *Object) Whole() *unstructured.Unstructured {
-	if o.whole.Load() == nil && o.read != nil {
-		o.whole.CompareAndSwap(nil, o.read())
-	}
-	return o.whole.Load()
-}
 
 // store has objects by resource and key: those of files, or what a dry run has written.
 type store struct {
@@ -75,12 +33,12 @@ func (s *store) at(resource schema.GroupResource) cache.ThreadSafeStore {
 }
 
 // put puts an object in the place of the one with its key.
-func (s *store) put(resource schema.GroupResource, o *Object) { s.at(resource).Update(o.Key, o) }
+func (s *store) put(resource schema.GroupResource, o *listed.Object) { s.at(resource).Update(o.Key, o) }
 
 // get returns an object by its key, nil if none was put.
-func (s *store) get(resource schema.GroupResource, key string) *Object {
+func (s *store) get(resource schema.GroupResource, key string) *listed.Object {
 	one, _ := s.at(resource).Get(key)
-	o, _ := one.(*Object)
+	o, _ := one.(*listed.Object)
 	return o
 }
 
@@ -120,7 +78,7 @@ func (s *store) chosen(resource schema.GroupResource, selector labels.Selector) 
 
 func byLabel(label string) cache.IndexFunc {
 	return func(one any) (values []string, _ error) {
-		if o := one.(*Object).Look(); o != nil {
+		if o := one.(*listed.Object).Look(); o != nil {
 			values = []string{o.GetLabels()[label]}
 		}
 		return values, nil
@@ -129,15 +87,15 @@ func byLabel(label string) cache.IndexFunc {
 
 // list returns the objects that a selector selects by their keys, but for those that are hidden: in all namespaces if namespace is empty.
 // An object without one counts in every namespace.
-func (s *store) list(resource schema.GroupResource, namespace string, selector labels.Selector, hidden func(key string) bool) (out []*Object) {
+func (s *store) list(resource schema.GroupResource, namespace string, selector labels.Selector, hidden func(key string) bool) (out []*listed.Object) {
 	for _, one := range s.chosen(resource, selector) {
-		o := one.(*Object)
+		o := one.(*listed.Object)
 		of, _, _ := strings.Cut(o.Key, "/")
 		if !o.IsGone() && !hidden(o.Key) && (namespace == "" || of == "" || of == namespace) && (selector.Empty() || selector.Matches(labels.Set(o.Look().GetLabels()))) {
 			out = append(out, o)
 		}
 	}
-	slices.SortFunc(out, func(a, b *Object) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(out, func(a, b *listed.Object) int { return cmp.Compare(a.Key, b.Key) })
 	return out
 }
 
@@ -146,7 +104,7 @@ func nothing(string) bool { return false }
 // filed are the objects of files below the writes of a dry run, as if they were watched.
 type filed struct{ files, written *store }
 
-func (f filed) list(resource schema.GroupVersionResource, namespace, selector string) ([]*Object, error) {
+func (f filed) list(resource schema.GroupVersionResource, namespace, selector string) ([]*listed.Object, error) {
 	parsed, err := labels.Parse(selector)
 	if err != nil {
 		return nil, err

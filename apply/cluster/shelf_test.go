@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -74,7 +75,7 @@ func TestSelectionsAreIndexed(t *testing.T) {
 	at, looks := newStore(), 0
 	for i := range 100 {
 		o := objectsOf(t, fmt.Sprintf(`{kind: A, metadata: {name: n%d, labels: {l: "%d"}}}`, i, i%50))[0]
-		at.put(schema.GroupResource{}, Unread(fmt.Sprint("one/", i), func() *unstructured.Unstructured {
+		at.put(schema.GroupResource{}, listed.Unread(fmt.Sprint("one/", i), func() *unstructured.Unstructured {
 			looks++
 			return o
 		}))

@@ -12,10 +12,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/operators"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -43,7 +44,7 @@ func Problems(
 func ProblemsIn(
 	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s *observed.Snapshot, crashedAfter time.Duration, namespace string,
 ) ([]state.Problem, error) {
-	routers, err := observed.Routers(ctx, c, s)
+	routers, err := reading.Routers(ctx, c, s)
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +60,13 @@ func ProblemsIn(
 }
 
 // Reading is what a snapshot has to contain to find problems.
-var Reading = observed.Reading{Addresses: true, Further: kinds.Records, Ledger: true}
+var Reading = reading.Reading{Addresses: true, Further: kinds.Records, Ledger: true}
 
 // Read reads what problems are found by and things explained, with those kinds of DNS records.
 func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, records []kinds.Kind) (*observed.Snapshot, error) {
 	how := Reading
 	how.Further, how.Shows = records, true
-	return observed.ReadWithOperators(ctx, commandOf(c, cfg), how)
+	return reading.ReadWithOperators(ctx, commandOf(c, cfg), how)
 }
 
 // commandOf returns a command that shows what is in a cluster.
@@ -84,7 +85,7 @@ func Facts(
 		return diagnose.ProblemFacts{}, err
 	}
 	// They are read after the ledger: what a lease ran that was released since is not seen.
-	manifests, err := observed.SeenManifests(ctx, c.Cluster, cfg)
+	manifests, err := reading.SeenManifests(ctx, c.Cluster, cfg)
 	if err != nil {
 		return diagnose.ProblemFacts{}, err
 	}

@@ -3,7 +3,7 @@ package diagnosis
 import (
 	"testing"
 
-	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
+	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"

@@ -10,11 +10,12 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -35,7 +36,7 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 	case engine.Undo:
 		err = l.turn.Undo(ctx)
 	case engine.Get:
-		answer.Claim, err = observed.ReadClaim(ctx, c.Ledger, r.On.String())
+		answer.Claim, err = reading.ReadClaim(ctx, c.Ledger, r.On.String())
 	case engine.List:
 		err = c.Ledger.Until(ctx, func(ctx context.Context) (err error) {
 			answer.Claims, err = c.Ledger.List(ctx, state.Kind(r.On.String()))
@@ -69,7 +70,7 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 	case engine.Touch:
 		err = l.touch(ctx, object.Object, l.marks[out.place])
 	case engine.GetDefinition:
-		answer.Definition, err = observed.ReadDefinition(ctx, c.Ledger, definition.Group)
+		answer.Definition, err = reading.ReadDefinition(ctx, c.Ledger, definition.Group)
 	case engine.ReadRuns:
 		err = l.readRuns(ctx, one, s, answer)
 	case engine.Unreserve:
@@ -134,7 +135,7 @@ func (l *loop) announce(ctx context.Context, answer *engine.Answer) error {
 // look reads everything of an owner, and then whether the command still has its turn: what is written next rests on that
 // reading.
 func (l *loop) look(ctx context.Context, before *observed.Snapshot, owner string, answer *engine.Answer) (*observed.Snapshot, error) {
-	now, err := observed.Look(ctx, l.command, before, owner)
+	now, err := reading.Look(ctx, l.command, before, owner)
 	if err == nil {
 		err = l.turn.Confirm(ctx)
 	}

@@ -10,10 +10,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -69,7 +70,7 @@ func healed(ctx context.Context, of *command.Command, groups []lease.Group) (err
 	work := Work{
 		Command: c, heals: true,
 		Read: func(ctx context.Context) (_ *observed.Snapshot, err error) {
-			s, err = observed.ReadWithOperators(ctx, c, observed.Reading{
+			s, err = reading.ReadWithOperators(ctx, c, reading.Reading{
 				Addresses: true, Pools: c.Options.Config.IP.Mode == config.ModeDedicated, Further: kinds.RecordsOf(c.Options.Config), Definitions: groups,
 			})
 			return s, err

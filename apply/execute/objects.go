@@ -7,12 +7,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/operators"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -186,7 +185,7 @@ func (o objects) Unfit(def *lease.Definition, r state.Request, of []kinds.Kind) 
 	var errs []error
 	for _, kind := range of {
 		if o.snapshot.Lacks[kind] {
-			errs = append(errs, &cluster.MissingKindError{Resource: kind.Resource()})
+			errs = append(errs, &kinds.MissingError{Resource: kind.Resource()})
 		}
 	}
 	if err := operators.Fits(o.snapshot, o.cfg, def, r); err != nil {

@@ -15,14 +15,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
@@ -196,7 +198,7 @@ func (l *loop) readRuns(ctx context.Context, one *Lease, s *observed.Snapshot, a
 // reading of everything.
 func (l *loop) reserved(ctx context.Context, groups []lease.Group) func() (map[lease.Group][]lease.ID, error) {
 	return sync.OnceValues(func() (map[lease.Group][]lease.ID, error) {
-		return observed.ReservedBy(ctx, l.command.Ledger, observed.OnlyOwner(groups))
+		return reading.ReservedBy(ctx, l.command.Ledger, reading.OnlyOwner(groups))
 	})
 }
 
@@ -226,7 +228,7 @@ func (l *loop) put(ctx context.Context, g lease.Group, on engine.OfRendered, ans
 	}
 	answer.Live, answer.Made = applied(on.Apply, meta), made
 	if id, ok := lease.IDFromLabels(meta.Labels); ok && id.Group() == g {
-		l.command.Cluster.Memory().Own(cluster.VersionOf(meta))
+		l.command.Cluster.Memory().Own(listed.VersionOf(meta))
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -221,7 +222,7 @@ func only(all map[string]string, owned map[string]bool) map[string]string {
 // Remove deletes an object unless it belongs to another tenant by now.
 func (x *Executor) Remove(ctx context.Context, o observed.Owned, action report.Action) error {
 	deleted, err := x.Command.Cluster.Remove(ctx, o.Kind, o.Live, func(ctx context.Context, live *unstructured.Unstructured) (bool, error) {
-		may, err := observed.OfTenant(o.Live)(ctx, live)
+		may, err := reading.OfTenant(o.Live)(ctx, live)
 		if err == nil && may {
 			err = x.Change(func() plan.Change { return plan.Remove(o.Kind.Singular, live, "") })
 		}

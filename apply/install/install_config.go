@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
@@ -197,7 +197,7 @@ func (*StrandedError) ExitCode() int { return report.ExitHeld }
 // leaves too few for what orders have reserved. It compares with the configuration in the ConfigMap; nil is none.
 // It warns of addresses of nodes.
 func (i *Installer) checkAddresses(ctx context.Context, live *unstructured.Unstructured) error {
-	nodes, err := observed.NodeUses(ctx, i.Cluster)
+	nodes, err := reading.NodeUses(ctx, i.Cluster)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -85,7 +86,7 @@ func (l Ledger) list(ctx context.Context, opts metav1.ListOptions, there announc
 
 // recall parses an object of the ledger, unless that was done before. A caller may change the claim: the runs on it are its own.
 func (l Ledger) recall(meta *metav1.ObjectMeta) (*state.Claim, bool) {
-	one := cluster.Recall(l.cluster.Memory(), meta, func() recalled {
+	one := listed.Recall(l.cluster.Memory(), meta, func() recalled {
 		c, ok := state.ReadClaim(meta)
 		return recalled{c, ok}
 	})

@@ -12,9 +12,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -325,7 +325,7 @@ func (m *leaseMigration) findKinds() error {
 	var errs []error
 	for _, kind := range of {
 		if m.x.Snapshot.Lacks[kind] {
-			errs = append(errs, &cluster.MissingKindError{Resource: kind.Resource()})
+			errs = append(errs, &kinds.MissingError{Resource: kind.Resource()})
 		}
 	}
 	return errors.Join(errs...)

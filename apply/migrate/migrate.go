@@ -11,8 +11,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/execute"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -66,7 +67,7 @@ type leaseMigration struct {
 
 // Plan reads the cluster and finds the chosen leases that have routes. It writes nothing.
 func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, opts Options) (*Migration, error) {
-	snapshot, err := observed.ReadAll(ctx, c)
+	snapshot, err := reading.ReadAll(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func (m *Migration) transact(ctx context.Context, leases []*leaseMigration, move
 	err := execute.Work{
 		Command: m.command, Of: of,
 		Read: func(ctx context.Context) (_ *observed.Snapshot, err error) {
-			snapshot, err = observed.ReadAll(ctx, m.command, groups...)
+			snapshot, err = reading.ReadAll(ctx, m.command, groups...)
 			return snapshot, err
 		},
 		Wants: func() []engine.Want {

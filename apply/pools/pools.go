@@ -14,7 +14,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -163,7 +164,7 @@ func KnownOf(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, po
 	known := &Known{}
 	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
-		known.Claims, known.Addresses, err = observed.Addresses(ctx, c, ledgerNamespace)
+		known.Claims, known.Addresses, err = reading.Addresses(ctx, c, ledgerNamespace)
 		return err
 	})
 	group.Go(func() error {

@@ -5,14 +5,13 @@ package published
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
@@ -26,25 +25,9 @@ type Reader struct {
 	Cluster *cluster.Cluster
 	Config  *config.ProviderConfig
 	Lease   lease.ID
-	// Live are the objects as they were read. Gateway caches the Gateway's target.
-	Live    Objects
-	Gateway *Gateway
-	// Fresh reads the objects again instead of using Live.
+	// Live are the objects as they were read. Fresh reads them again instead.
+	Live  *observed.Snapshot
 	Fresh bool
-}
-
-// Objects are objects as they were read.
-type Objects interface {
-	// At returns an object, or nil.
-	At(kind kinds.Kind, namespace, name string) *unstructured.Unstructured
-	// Of returns all objects of a kind.
-	Of(kind kinds.Kind) iter.Seq[*unstructured.Unstructured]
-}
-
-// Gateway caches the target of the Gateway.
-type Gateway struct {
-	mu     sync.Mutex
-	target *dns.Target
 }
 
 // Targets returns the targets of hosts, by the names of their records.
@@ -98,23 +81,13 @@ func (r *Reader) granted(ctx context.Context, endpoint string) (dns.Target, erro
 
 // GatewayTarget returns the target of the configured Gateway.
 func (r *Reader) GatewayTarget(ctx context.Context) (dns.Target, error) {
-	cache := r.Gateway
-	cache.mu.Lock()
-	defer cache.mu.Unlock()
-	if cache.target != nil && !r.Fresh {
-		return *cache.target, nil
-	}
-	g := r.Config.Gateway
-	o, err := r.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
-	if err != nil {
-		return dns.Target{}, err
-	}
-	t := dns.Target{}
-	if o != nil {
-		t = In(o, "status", "addresses")
-	}
-	cache.target = &t
-	return t, nil
+	return r.Live.Gateway.Target(r.Fresh, func() (dns.Target, error) {
+		o, err := r.Cluster.Get(ctx, kinds.Gateway, r.Config.Gateway.Namespace, r.Config.Gateway.Name)
+		if o == nil || err != nil {
+			return dns.Target{}, err
+		}
+		return In(o, "status", "addresses"), nil
+	})
 }
 
 // ingressTarget returns the target in the status of the host's Ingress. A controller usually writes the same into all

@@ -2,14 +2,13 @@ package published
 
 import (
 	"fmt"
-	"iter"
-	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -18,31 +17,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
-// objects are objects of one kind.
-type objects []*unstructured.Unstructured
-
-func (list objects) At(_ kinds.Kind, namespace, name string) *unstructured.Unstructured {
-	for _, o := range list {
-		if o.GetNamespace() == namespace && o.GetName() == name {
-			return o
-		}
-	}
-	return nil
-}
-
-func (list objects) Of(kinds.Kind) iter.Seq[*unstructured.Unstructured] { return slices.Values(list) }
-
 // Where a host is reached, as the objects that are live say it: testdata/targets.txt.
 //
 //	status    what a status lists, in the form of its kind
 //	route     the status of a Route names the router that serves it
 //	ingress   NAME CLASS ENTRIES | ...: where Ingresses of a class agree, their status says where one is reached that has none yet; "own" is the lease's
 func TestTargets(t *testing.T) {
-	object := func(name, text string) *unstructured.Unstructured {
+	object := func(kind kinds.Kind, name, text string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
 			t.Fatal(err)
 		}
+		o.SetGroupVersionKind(kind.GroupVersionKind)
 		o.SetNamespace(name)
 		if o.SetName(name); name == "own" {
 			o.SetNamespace(statetest.Shop.Namespace())
@@ -51,20 +37,20 @@ func TestTargets(t *testing.T) {
 		return o
 	}
 	reader := func(live ...*unstructured.Unstructured) *Reader {
-		return &Reader{Config: config.Default(), Lease: statetest.Shop, Live: objects(live)}
+		return &Reader{Config: config.Default(), Lease: statetest.Shop, Live: ot.Snapshot(nil, live...)}
 	}
 	golden.Rules{
-		"status": func(line string) string { return fmt.Sprint(In(object("own", line), "status", "list")) },
+		"status": func(line string) string { return fmt.Sprint(In(object(kinds.Service, "own", line), "status", "list")) },
 		"route": func(line string) string {
 			unknown := render.UnknownHost{Host: lease.Host{Name: "shop.example.com"}, Source: config.FromStatus, Target: config.TargetRoute}
-			target, err := reader(object("own", line)).Target(t.Context(), unknown)
+			target, err := reader(object(kinds.Route, "own", line)).Target(t.Context(), unknown)
 			return fmt.Sprintln(target.Host, err)
 		},
 		"ingress": func(line string) string {
 			var live []*unstructured.Unstructured
 			for one := range strings.SplitSeq(line, " | ") {
 				words := append(strings.SplitN(one, " ", 3), "", "")
-				live = append(live, object(words[0], fmt.Sprintf("{spec: {ingressClassName: %s}, status: {loadBalancer: {ingress: [%s]}}}", words[1], words[2])))
+				live = append(live, object(kinds.Ingress, words[0], fmt.Sprintf("{spec: {ingressClassName: %s}, status: {loadBalancer: {ingress: [%s]}}}", words[1], words[2])))
 			}
 			target, err := reader(live...).ingressTarget(t.Context(), "shop.example.com")
 			if err != nil {

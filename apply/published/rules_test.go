@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
+	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -51,7 +51,7 @@ func TestGatewayTarget(t *testing.T) {
 		}
 		return c
 	}
-	r := &published.Reader{Cluster: gateway("192.0.2.1"), Config: cfg, Gateway: &published.Gateway{}}
+	r := &published.Reader{Cluster: gateway("192.0.2.1"), Config: cfg, Live: ot.Snapshot(nil)}
 	for _, step := range []struct {
 		address string
 		fresh   bool

@@ -18,8 +18,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -113,7 +113,7 @@ func Targets(
 
 // Reader returns a reader of the addresses and names under which the hosts of a lease are reached.
 func Reader(s *observed.Snapshot, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID, fresh bool) *published.Reader {
-	return &published.Reader{Cluster: c, Config: cfg, Lease: id, Live: s, Gateway: s.Gateway, Fresh: fresh}
+	return &published.Reader{Cluster: c, Config: cfg, Lease: id, Live: s, Fresh: fresh}
 }
 
 // fixedFields are the immutable fields of a DNSRecord's spec: Gardener's webhook for DNSRecords rejects a change of

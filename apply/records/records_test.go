@@ -11,10 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
+	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -51,12 +52,12 @@ func recordsFor(t *testing.T, id lease.ID, host string, change func(*config.DNS)
 
 // recordsOf returns a snapshot with live records, the oldest first.
 func recordsOf(live ...render.Object) *observed.Snapshot {
-	s, lists := observed.NewSnapshot(), map[string][]*unstructured.Unstructured{}
+	s, lists := observed.NewSnapshot(), map[string][]*listed.Object{}
 	for i, o := range live {
 		u := cluster.Rendered(o)
 		u.SetUID(types.UID(fmt.Sprint(i)))
 		u.SetCreationTimestamp(metav1.NewTime(time.Unix(int64(i), 0)))
-		lists[o.Kind.Plural] = append(lists[o.Kind.Plural], u)
+		lists[o.Kind.Plural] = append(lists[o.Kind.Plural], listed.New("", u))
 	}
 	s.Index(nil, lists)
 	return s

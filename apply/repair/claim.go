@@ -18,8 +18,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/apply/execute"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -104,7 +105,7 @@ func (r *repair) work(ctx context.Context, wants []engine.Want) (ended []*execut
 		Command: c,
 		Read: func(ctx context.Context) (s *observed.Snapshot, err error) {
 			if s, first = first, nil; s == nil {
-				s, err = observed.ReadWithOperators(ctx, c, diagnosis.Reading)
+				s, err = reading.ReadWithOperators(ctx, c, diagnosis.Reading)
 			}
 			return s, err
 		},
@@ -169,7 +170,7 @@ func (r *repair) checkClaims(ctx context.Context, thing string) error {
 		names = []string{state.EndpointName(thing)}
 	}
 	for _, name := range names {
-		now, err := observed.ReadClaim(ctx, r.command.Ledger, name)
+		now, err := reading.ReadClaim(ctx, r.command.Ledger, name)
 		if err != nil {
 			return err
 		}
@@ -275,7 +276,7 @@ func (r *repair) followDeclared(ctx context.Context, m *state.Fix) error {
 	if !written {
 		return err
 	}
-	if now, unread := observed.ReadClaim(ctx, r.command.Ledger, claim.Name()); unread == nil {
+	if now, unread := reading.ReadClaim(ctx, r.command.Ledger, claim.Name()); unread == nil {
 		r.snapshot = r.snapshot.WithClaim(claim.Name(), now)
 	}
 	return err
@@ -308,7 +309,7 @@ func (r *repair) takeServed(ctx context.Context, m *state.Fix) error {
 		return err
 	}
 	_, err := r.work(ctx, []engine.Want{want})
-	if now, unread := observed.ReadClaim(ctx, r.command.Ledger, m.Hold.Name()); unread == nil {
+	if now, unread := reading.ReadClaim(ctx, r.command.Ledger, m.Hold.Name()); unread == nil {
 		r.snapshot = r.snapshot.WithClaim(m.Hold.Name(), now)
 	}
 	return err

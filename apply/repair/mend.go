@@ -17,7 +17,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/migrate"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -172,7 +173,7 @@ func (r *repair) forgetStray(ctx context.Context, m *state.Fix) error {
 		if slices.ContainsFunc(claims, func(c *state.Claim) bool { return len(c.Entries(m.Group)) > 0 }) {
 			return report.ErrChanged
 		}
-		now, err := observed.ReadDefinition(ctx, r.command.Ledger, m.Group)
+		now, err := reading.ReadDefinition(ctx, r.command.Ledger, m.Group)
 		if now == nil || err != nil {
 			return err
 		}
@@ -180,7 +181,7 @@ func (r *repair) forgetStray(ctx context.Context, m *state.Fix) error {
 			return report.ErrChanged
 		}
 	}
-	return asChanged(observed.UntilKept(ctx, r.command.Ledger, m.Group, func(ctx context.Context) error { return r.command.Ledger.Forget(ctx, d) }))
+	return asChanged(reading.UntilKept(ctx, r.command.Ledger, m.Group, func(ctx context.Context) error { return r.command.Ledger.Forget(ctx, d) }))
 }
 
 // dropOld removes managed fields of API versions that no longer exist from an object, and restores this program's marks

@@ -14,8 +14,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -186,7 +187,7 @@ func (r *repair) rerecord(ctx context.Context, m *state.Fix) error {
 	var deleted []*unstructured.Unstructured
 	remove := func(o observed.Owned) error {
 		deleted = append(deleted, o.Live)
-		_, err := r.removeWhile(ctx, o.Kind, o.Live, observed.OfTenant(o.Live))
+		_, err := r.removeWhile(ctx, o.Kind, o.Live, reading.OfTenant(o.Live))
 		return err
 	}
 	replaced, again := records.ToReplace(r.snapshot, group, m.Value, wanted.Objects)

@@ -12,8 +12,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -70,17 +71,17 @@ func (r *repair) narrow(ctx context.Context, m *state.Fix) (note string, err err
 		if advertisement == nil || advertisement.GetLabels()[lease.LabelOurs] != "true" {
 			continue
 		}
-		if _, err := r.delete(ctx, kind, advertisement, observed.OfTenant(advertisement)); err != nil {
+		if _, err := r.delete(ctx, kind, advertisement, reading.OfTenant(advertisement)); err != nil {
 			return "", err
 		}
 	}
-	_, err = r.delete(ctx, kinds.IPAddressPool, live, observed.OfTenant(live))
+	_, err = r.delete(ctx, kinds.IPAddressPool, live, reading.OfTenant(live))
 	return note, err
 }
 
 // checkUnused returns ErrChanged if one of the addresses is in use.
 func (r *repair) checkUnused(ctx context.Context, ranges []config.Range) error {
-	_, now, err := observed.Addresses(ctx, r.command.Cluster, r.command.Options.Config.LedgerNamespace)
+	_, now, err := reading.Addresses(ctx, r.command.Cluster, r.command.Options.Config.LedgerNamespace)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -57,7 +58,7 @@ func (r *repair) checkRemovable(ctx context.Context, m *state.Fix, ref state.Obj
 // checkNotEntitled returns ErrChanged if the object's lease holds what the object serves.
 func (r *repair) checkNotEntitled(ctx context.Context, live *unstructured.Unstructured) error {
 	id := r.snapshot.Ownership(live).Lease
-	grounds, err := observed.ReadGrounds(ctx, r.command.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
+	grounds, err := reading.ReadGrounds(ctx, r.command.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
 	if err == nil && slices.ContainsFunc(grounds, func(g observed.Ground) bool { return g.Standing() == state.Entitled }) {
 		err = report.ErrChanged
 	}
@@ -75,7 +76,7 @@ func (r *repair) checkNothingServed(ctx context.Context, live *unstructured.Unst
 	if err := r.checkUnserved(ctx, live, groups...); err != nil {
 		return err
 	}
-	grounds, err := observed.ReadGrounds(ctx, r.command.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
+	grounds, err := reading.ReadGrounds(ctx, r.command.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
 	if err == nil && slices.ContainsFunc(grounds, func(g observed.Ground) bool {
 		part := g.Claim.Part(g.Served.Key)
 		return part != nil && slices.Contains(groups, part.Lease.Group()) && part.Run != ""
@@ -88,7 +89,7 @@ func (r *repair) checkNothingServed(ctx context.Context, live *unstructured.Unst
 // checkUnserved returns ErrChanged if an object of one of the deployment groups serves what one of Akash's objects
 // declares.
 func (r *repair) checkUnserved(ctx context.Context, live *unstructured.Unstructured, groups ...lease.Group) error {
-	now, err := observed.Look(ctx, r.command, r.snapshot, groups[0].Owner)
+	now, err := reading.Look(ctx, r.command, r.snapshot, groups[0].Owner)
 	if err == nil && serves(now, live, groups) {
 		err = report.ErrChanged
 	}
@@ -129,7 +130,7 @@ func (r *repair) removeAsRead(ctx context.Context, ref state.ObjectRef) (deleted
 }
 
 // removeWhile is removeAsRead for an object that may have changed: mayGo says whether the version that is there may go.
-func (r *repair) removeWhile(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, mayGo observed.MayGo) (deleted *unstructured.Unstructured, err error) {
+func (r *repair) removeWhile(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, mayGo reading.MayGo) (deleted *unstructured.Unstructured, err error) {
 	whose := r.snapshot.Ownership(live)
 	group := whose.Lease.Group()
 	switch stays := r.snapshot.Stays(observed.Owned{Kind: kind, Live: live, Group: group}); {
@@ -151,7 +152,7 @@ func isVersion(was, now *unstructured.Unstructured) bool {
 }
 
 // delete deletes an object, whoever wrote it, if mayGo lets the version go that is there, and returns it.
-func (r *repair) delete(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, mayGo observed.MayGo) (deleted *unstructured.Unstructured, err error) {
+func (r *repair) delete(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, mayGo reading.MayGo) (deleted *unstructured.Unstructured, err error) {
 	deleted, err = r.command.Cluster.Remove(ctx, kind, live, mayGo)
 	if errors.Is(err, cluster.ErrMoving) {
 		err = &report.MovingError{Done: "deleted", Kind: kind.Singular, Namespace: live.GetNamespace(), Name: live.GetName(), Why: err.Error()}

@@ -13,8 +13,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -72,10 +73,10 @@ func Repair(ctx context.Context, a *apply.Applier, opts Options) error {
 // find reads the cluster and finds its problems.
 func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 	var err error
-	if r.snapshot, err = observed.ReadWithOperators(ctx, r.command, diagnosis.Reading); err != nil {
+	if r.snapshot, err = reading.ReadWithOperators(ctx, r.command, diagnosis.Reading); err != nil {
 		return nil, err
 	}
-	if r.routers, err = observed.Routers(ctx, r.command.Cluster, r.snapshot); err != nil {
+	if r.routers, err = reading.Routers(ctx, r.command.Cluster, r.snapshot); err != nil {
 		return nil, err
 	}
 	facts, err := diagnosis.Facts(ctx, r.snapshot, r.command, r.asked.CrashedAfter, r.routers, r.nonce())

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -201,7 +201,7 @@ func (w *Work) adopted() (out []render.Object) {
 
 // Beside returns what this program runs for the deployment group in other namespaces than the given one, by namespace.
 func Beside(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, g lease.Group, namespace string) (map[string]*Live, error) {
-	manifests, err := observed.OurManifests(ctx, c, cfg, g)
+	manifests, err := reading.OurManifests(ctx, c, cfg, g)
 	if err != nil {
 		return nil, err
 	}

@@ -231,3 +231,27 @@ func isSimple(metadata any) bool {
 	}
 	return ok
 }
+
+// MissingError reports a resource that the cluster does not serve.
+type MissingError struct{ Resource schema.GroupVersionResource }
+
+func (e *MissingError) Error() string {
+	s := fmt.Sprintf("this cluster does not serve %s", e.Resource.GroupResource())
+	switch e.Resource.Group {
+	case "akash.network":
+		return s + "; install the resource definitions with: kubectl akash-net install"
+	case "metallb.io":
+		return s + "; MetalLB has to be installed before addresses can be leased (https://metallb.io)"
+	case "extensions.gardener.cloud":
+		return s + "; it comes with Gardener, for whose extensions dns.form gardener is (https://gardener.cloud)"
+	case "externaldns.k8s.io":
+		return s + "; install external-dns' resource definition, and let it look for it (--source=crd)"
+	case "gateway.networking.k8s.io":
+		return s + "; install the Gateway API's resource definitions, or render another target (--target ingress)"
+	case "gateway.nginx.org":
+		return s + "; they come with NGINX Gateway Fabric; install it, or configure another gateway.implementation"
+	case "route.openshift.io":
+		return s + "; OpenShift brings them; render another target (--target ingress or httproute)"
+	}
+	return s
+}

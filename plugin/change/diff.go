@@ -19,7 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/examination"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -187,7 +187,7 @@ func (f *diffFlags) collectKept(ctx context.Context) (err error) {
 			groups, leases = append(groups, t.Group), append(leases, t)
 		}
 	}
-	if f.defs, err = observed.KeptDefinitions(ctx, f.cluster, f.cfg.LedgerNamespace, groups); err != nil {
+	if f.defs, err = reading.KeptDefinitions(ctx, f.cluster, f.cfg.LedgerNamespace, groups); err != nil {
 		return err
 	}
 	f.c.Leases = len(f.defs)

@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -267,7 +267,7 @@ func (m *missingWatcher) notFound(t thing.Thing) bool {
 }
 
 // missing returns an error for the leases of which a release did not find anything. held returns the deployment groups that hold something.
-func (m *missingWatcher) missing(groups []lease.Group, held func() map[lease.Group]*observed.Holding) error {
+func (m *missingWatcher) missing(groups []lease.Group, held func() map[lease.Group]*reading.Holding) error {
 	var what []string
 	for _, g := range groups {
 		if why := m.unknown[g.String()]; why != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/files"
@@ -250,7 +250,7 @@ func (f *reconcileFlags) manifests(in input.Options) func(context.Context, *clus
 	}
 	return func(ctx context.Context, from *cluster.Cluster) sources.Set {
 		set, all, problems := sources.Set{Left: map[string]bool{}}, []*lease.Definition(nil), lease.Problems(nil)
-		err := observed.EachManifest(ctx, from, f.cfg.ManifestNamespace, func(name string, version lease.Manifest, data []byte) error {
+		err := reading.EachManifest(ctx, from, f.cfg.ManifestNamespace, func(name string, version lease.Manifest, data []byte) error {
 			def, about := input.ManifestObject(name, data, in)
 			if problems, set.Left[name] = append(problems, about...), true; def != nil {
 				def.Manifest = &version

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -230,8 +230,8 @@ func (f *releaseFlags) run(ctx context.Context, args []string) error {
 	case len(things) > 0:
 		return flags.MissingThings(things, watcher.notReleased, "%s is not held by lease %s", groups[0])
 	}
-	return watcher.missing(groups, sync.OnceValue(func() map[lease.Group]*observed.Holding {
-		held, _ := observed.Groups(ctx, f.cluster, f.cfg.LedgerNamespace) // only to find one that is meant
+	return watcher.missing(groups, sync.OnceValue(func() map[lease.Group]*reading.Holding {
+		held, _ := reading.Groups(ctx, f.cluster, f.cfg.LedgerNamespace) // only to find one that is meant
 		return held
 	}))
 }
@@ -239,7 +239,7 @@ func (f *releaseFlags) run(ctx context.Context, args []string) error {
 // selected returns the deployment groups that match the selector and the namespace, and that have claims, or objects without
 // one. held is the number of all such groups.
 func (f *releaseFlags) selected(ctx context.Context) (groups []lease.Group, held int, err error) {
-	all, err := observed.Releasable(ctx, f.cluster, f.cfg)
+	all, err := reading.Releasable(ctx, f.cluster, f.cfg)
 	if err != nil {
 		return nil, 0, err
 	}

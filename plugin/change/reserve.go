@@ -8,7 +8,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -153,7 +153,7 @@ func manifestWarnings(ctx context.Context, cmd *command.Command, requests []stat
 	if len(leases) == 0 {
 		return nil, nil
 	}
-	manifests, err := observed.OperatorManifests(ctx, cmd, leases...)
+	manifests, err := reading.OperatorManifests(ctx, cmd, leases...)
 	for _, r := range requests {
 		warnings = append(warnings, manifests.Warnings(r)...)
 	}

@@ -10,10 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/dnsproof"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -176,7 +176,7 @@ func joinAlike(errs []error) []error {
 // isOfCluster reports whether the cluster refused something that does not depend on the lease. A *report.HalfError does not
 // count, because it lists changes of its lease that could not be undone.
 func isOfCluster(err error) bool {
-	return (Is[*cluster.MissingKindError](err) || apierrors.IsForbidden(err)) && !Is[*report.HalfError](err)
+	return (Is[*kinds.MissingError](err) || apierrors.IsForbidden(err)) && !Is[*report.HalfError](err)
 }
 
 // printUnproved prints the DNS queries for each host with their answers, and the records that would prove the hosts.

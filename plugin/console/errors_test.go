@@ -25,6 +25,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/files"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -115,7 +116,7 @@ func TestEndings(t *testing.T) {
 
 		// What the cluster refuses for every lease is said once, with how many they are; what is different, and what is of a lease
 		// alone, is said of each.
-		missing := &cluster.MissingKindError{Resource: schema.GroupVersionResource{Group: "route.openshift.io", Version: "v1", Resource: "routes"}}
+		missing := &kinds.MissingError{Resource: schema.GroupVersionResource{Group: "route.openshift.io", Version: "v1", Resource: "routes"}}
 		forbidden := func(name string) error {
 			return fmt.Errorf("not allowed to patch it: %w", apierrors.NewForbidden(cluster.Leases.GroupResource(), name, errors.New("you may not")))
 		}

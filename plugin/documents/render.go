@@ -13,8 +13,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/emit"
@@ -262,7 +263,7 @@ func (f *renderFlags) renderer(ctx context.Context, c *session.Session) (*render
 	}
 	r.useLedger(known)
 	if f.ledger.IsCluster() && !f.pools {
-		r.manifests, err = observed.OperatorManifests(ctx, command.New(in, command.Options{Config: cfg, Operators: observed.OperatorsAuto}))
+		r.manifests, err = reading.OperatorManifests(ctx, command.New(in, command.Options{Config: cfg, Operators: observed.OperatorsAuto}))
 	}
 	return r, err
 }

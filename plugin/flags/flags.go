@@ -16,7 +16,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/files"
@@ -67,7 +67,7 @@ func NamedLease(
 		return &t.ID, nil
 	}
 	typed = TrimLease(typed)
-	defs, err := observed.KeptDefinitions(ctx, from, cfg.LedgerNamespace, []lease.Group{t.Group})
+	defs, err := reading.KeptDefinitions(ctx, from, cfg.LedgerNamespace, []lease.Group{t.Group})
 	if err != nil {
 		return nil, err
 	}

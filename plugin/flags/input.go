@@ -13,7 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -151,7 +151,7 @@ func (f *Input) readCluster(
 	yield func(*lease.Definition) error,
 ) error {
 	found := false
-	err := observed.EachManifest(ctx, cluster, cfg.ManifestNamespace, func(name string, _ lease.Manifest, data []byte) error {
+	err := reading.EachManifest(ctx, cluster, cfg.ManifestNamespace, func(name string, _ lease.Manifest, data []byte) error {
 		if id != nil && name != id.Namespace() {
 			return nil
 		}
@@ -310,7 +310,7 @@ func CompleteThings(c *session.Session, kinds ...thing.Kind) cobra.CompletionFun
 func CompleteThingsOf(c *session.Session, g lease.Group, kinds ...thing.Kind) cobra.CompletionFunc {
 	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, prefix string) ([]string, error) {
 		var out []string
-		things, err := observed.HeldThings(ctx, in, cfg.LedgerNamespace, g)
+		things, err := reading.HeldThings(ctx, in, cfg.LedgerNamespace, g)
 		for _, t := range things {
 			name := t.Name()
 			if strings.HasPrefix(prefix, string(t.Kind)+"/") {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -150,14 +150,14 @@ type knownLeases struct {
 }
 
 func leasesOf(ctx context.Context, from *cluster.Cluster, ledgerNamespace string) (*knownLeases, error) {
-	groups, err := observed.Groups(ctx, from, ledgerNamespace)
+	groups, err := reading.Groups(ctx, from, ledgerNamespace)
 	k := &knownLeases{leases: map[lease.ID]bool{}}
 	for _, holding := range groups {
 		maps.Copy(k.leases, holding.Leases)
 	}
 	k.listed = len(k.leases)
 	k.further = []func() ([]lease.ID, error){
-		func() ([]lease.ID, error) { return observed.KeptLeases(ctx, from, ledgerNamespace) },
+		func() ([]lease.ID, error) { return reading.KeptLeases(ctx, from, ledgerNamespace) },
 		func() ([]lease.ID, error) {
 			k.listed = len(k.leases)
 			ids, err := leasestatus.All(ctx, from)

@@ -22,7 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leaseevents"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/emit"
@@ -204,7 +204,7 @@ func (f *eventFlags) missing(ctx context.Context, from *cluster.Cluster, cfg *co
 	if len(silent) == 0 || f.ignoreMissing {
 		return nil, nil
 	}
-	held, err := observed.HeldThings(ctx, from, cfg.LedgerNamespace, lease.Group{})
+	held, err := reading.HeldThings(ctx, from, cfg.LedgerNamespace, lease.Group{})
 	return slices.DeleteFunc(slices.Clone(silent), func(t thing.Thing) bool {
 		return slices.ContainsFunc(held, func(h thing.Thing) bool {
 			return t.Kind == h.Kind && t.Group == h.Group && t.Host == h.Host && t.Addr == h.Addr

@@ -13,7 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/files"
@@ -327,7 +327,7 @@ func (f *stateFlags) showDefinitions(
 	for _, t := range f.rows.things {
 		groups = append(groups, t.Group)
 	}
-	defs, err := observed.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
+	defs, err := reading.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -247,7 +248,7 @@ func busyOf(
 // changedFor returns the deployment groups for which an object has changed: not that whose own command has written what is there now.
 func (r *reconciler) changedFor(resource schema.GroupVersionResource, was, is client.Object) (groups []lease.Group) {
 	var writer []lease.Group
-	if is != nil && r.memory.IsOwn(cluster.VersionOf(is)) {
+	if is != nil && r.memory.IsOwn(listed.VersionOf(is)) {
 		writer = r.concerned(resource, is)
 	}
 	for _, o := range []client.Object{was, is} {

@@ -18,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/reconcile/sources"
@@ -210,7 +211,7 @@ func TestChangedFor(t *testing.T) {
 		}}
 	}
 	memory := (&cluster.Cluster{}).Watching(nil).Memory()
-	memory.Own(cluster.VersionOf(at("7", group(1))))
+	memory.Own(listed.VersionOf(at("7", group(1))))
 	memory.Own("mine")
 	r := &reconciler{memory: memory}
 	for name, tt := range map[string]struct {

@@ -31,6 +31,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/reconcile/page"
@@ -169,7 +170,7 @@ type reconciler struct {
 	elected bool
 	failing failures
 	whole   complaints
-	memory  *cluster.Memory
+	memory  *listed.Memory
 	// sources say which leases there are to be, by their names. manifests has an item if a Manifest has changed.
 	sources   []sources.Source
 	names     []string

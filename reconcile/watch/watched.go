@@ -24,6 +24,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/reconcile/page"
 	"github.com/akash-net/kubectl-akash-net/reconcile/serve"
@@ -48,7 +49,7 @@ func (w *watched) kindOf(resource schema.GroupVersionResource, namespace string)
 		return of.object.GetObjectKind().GroupVersionKind(), nil
 	}
 	if w.missing[resource] {
-		return schema.GroupVersionKind{}, &cluster.MissingKindError{Resource: resource}
+		return schema.GroupVersionKind{}, &kinds.MissingError{Resource: resource}
 	}
 	return schema.GroupVersionKind{}, cluster.ErrUnwatched
 }

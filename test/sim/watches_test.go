@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 )
 
@@ -57,7 +57,7 @@ func (s *watches) see(resource schema.GroupVersionResource, namespace string) ([
 	}
 	kind := s.world.server.kinds[root+"/"+resource.Version+"/"+resource.Resource]
 	if kind == nil {
-		return nil, &cluster.MissingKindError{Resource: resource}
+		return nil, &kinds.MissingError{Resource: resource}
 	}
 	s.world.mu.Lock()
 	pasts := s.world.pasts

@@ -11,9 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
@@ -171,10 +172,10 @@ func Owned(o *unstructured.Unstructured) observed.Owned {
 func Snapshot(claims []*state.Claim, objects ...*unstructured.Unstructured) *observed.Snapshot {
 	s := observed.NewSnapshot()
 	s.AddClaims(claims)
-	lists := map[string][]*unstructured.Unstructured{}
+	lists := map[string][]*listed.Object{}
 	for _, o := range objects {
 		plural := kinds.Of(o.GetKind()).Plural
-		lists[plural] = append(lists[plural], o)
+		lists[plural] = append(lists[plural], listed.New("", o))
 	}
 	s.Index(claims, lists)
 	return s

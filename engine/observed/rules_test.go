@@ -6,57 +6,15 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
+	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
-
-// A snapshot knows the leases of namespaces, what each group wrote, and whether the ledger is closing; another look at one
-// owner sees no other's objects.
-func TestReadAndLook(t *testing.T) {
-	namespace := func(name string, labels, annotations map[string]string) *unstructured.Unstructured {
-		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
-		o.SetName(name)
-		o.SetLabels(labels)
-		o.SetAnnotations(annotations)
-		return o
-	}
-	c, err := cluster.OfObjects([]*unstructured.Unstructured{
-		namespace(ot.Shop.Namespace(), ot.Shop.Labels(), nil),
-		namespace("akash-net", nil, map[string]string{lease.AnnotationClosing: "n"}),
-		ot.Ours(ot.Ingress(ot.Shop, "shop.example.com", "/")), ot.Ours(ot.Ingress(ot.Blog, "blog.example.com", "/")),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := command.New(c, command.Options{Config: config.Default(), Concurrency: 4})
-	s, err := observed.Read(t.Context(), c, ledger.New(c, "akash-net"), observed.Reading{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.ClosedBy != "n" || s.Tenants[ot.Shop.Namespace()] != ot.Shop || !s.Namespaces["akash-net"] {
-		t.Errorf("closed by %q, tenants %v, namespaces %v", s.ClosedBy, s.Tenants, s.Namespaces)
-	}
-	if len(s.Written[ot.Shop.Group()]) != 1 || len(s.Written[ot.Blog.Group()]) != 1 || len(s.HostUses["blog.example.com"]) != 1 {
-		t.Errorf("written are %v", s.Written)
-	}
-	again, err := observed.Look(t.Context(), cmd, s, ot.Shop.Owner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(again.Written[ot.Shop.Group()]) != 1 || len(again.Written[ot.Blog.Group()]) != 0 || again.Tenants[ot.Shop.Namespace()] != ot.Shop {
-		t.Errorf("another look has %v, tenants %v", again.Written, again.Tenants)
-	}
-}
 
 // A claim that is replaced or gone is found by nothing that it had before; who has the former snapshot sees no change.
 func TestWithClaim(t *testing.T) {
@@ -126,17 +84,14 @@ func TestReports(t *testing.T) {
 
 // What an object says is remembered until it changes. Whose it is follows the labels of its namespace, which may change without it.
 func TestRememberedObjects(t *testing.T) {
-	there, err := cluster.OfObjects(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	memory := there.Watching(nil).Memory()
+	memory := listed.NewMemory()
 	route := ot.Ours(ot.Ingress(ot.Shop, "shop.example.com", "/"))
 	route.SetResourceVersion("1")
 	read := func(tenant lease.ID) *observed.Snapshot {
-		s := observed.NewSnapshot().Remembering(memory)
+		s := observed.NewSnapshot()
+		s.Memory = memory
 		s.Tenants[route.GetNamespace()] = tenant
-		s.Index(nil, map[string][]*unstructured.Unstructured{kinds.Ingress.Plural: {route}})
+		s.Index(nil, map[string][]*listed.Object{kinds.Ingress.Plural: listed.Of([]*unstructured.Unstructured{route})})
 		return s
 	}
 	for range 2 {
@@ -156,36 +111,6 @@ func TestRememberedObjects(t *testing.T) {
 	}
 }
 
-// A route without host names uses those of the listeners of its Gateway, and one that none of them serves or allows uses nothing, also where somebody
-// has written an annotation of this program's on them.
-func TestRoutesUseWhatListenersServe(t *testing.T) {
-	var objects []*unstructured.Unstructured
-	for _, text := range []string{
-		`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: g, namespace: g, annotations: {%[1]s: ""}}, spec: {listeners: [{name: http, port: 80, hostname: shop.example.com}, {name: picky, allowedRoutes: {namespaces: {from: Selector, selector: {matchLabels: {l: x}}}}}]}}`,
-		`{apiVersion: v1, kind: Namespace, metadata: {name: refused, labels: {l: z}, annotations: {%[1]s: ""}}}`,
-		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: refused, namespace: refused, annotations: {%[1]s: forged}}, spec: {hostnames: [blog.example.com], parentRefs: [{name: g, namespace: g, sectionName: picky}]}}`,
-		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: old, namespace: a, annotations: {%[1]s: forged}}, spec: {parentRefs: [{name: g, namespace: g, port: 80}]}}`,
-		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: none, namespace: b, annotations: {%[1]s: forged}}, spec: {hostnames: [blog.example.com], parentRefs: [{name: g, namespace: g, sectionName: http}]}}`,
-	} {
-		o := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(fmt.Sprintf(text, lease.AnnotationDefinition)), &o.Object); err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, o)
-	}
-	c, err := cluster.OfObjects(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := observed.Read(t.Context(), c, ledger.New(c, "akash-net"), observed.Reading{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if uses := s.HostUses["shop.example.com"]; len(uses) != 1 || uses[0].Name != "old" || len(s.HostUses) != 1 {
-		t.Errorf("the hosts are used by %v", s.HostUses)
-	}
-}
-
 // Of two uses of a host the first by namespace and name is the first, in whichever order they were read: it is the one that is named.
 func TestUsesAreInOneOrder(t *testing.T) {
 	t.Parallel()
@@ -199,7 +124,7 @@ func TestUsesAreInOneOrder(t *testing.T) {
 		return o
 	}
 	s := observed.NewSnapshot()
-	s.Index(nil, map[string][]*unstructured.Unstructured{kinds.Ingress.Plural: {route("b", "x"), route("a", "y"), route("a", "x")}})
+	s.Index(nil, map[string][]*listed.Object{kinds.Ingress.Plural: listed.Of([]*unstructured.Unstructured{route("b", "x"), route("a", "y"), route("a", "x")})})
 	got := ""
 	for _, u := range s.HostUses["a.example.com"] {
 		got += fmt.Sprintf("%s/%s ", u.Namespace, u.Name)

@@ -1,7 +1,6 @@
 package observed
 
 import (
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -12,10 +11,4 @@ func (g Ground) Wildcard() string { return g.wildcard }
 func (g Ground) Over(c *state.Claim) Ground {
 	g.over = c
 	return g
-}
-
-// Remembering returns the snapshot with what a connection remembers.
-func (s *Snapshot) Remembering(m *cluster.Memory) *Snapshot {
-	s.memory = m
-	return s
 }

@@ -8,13 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
-	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
+	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
@@ -36,10 +33,8 @@ const shop, address = "shop.example.com", "203.0.113.1"
 //	tenant OBJECT | OBJECT            whether the tenant of an object is the same as before
 //	another, former OBJECT            whether it names another service than game, or is a former Service of its port
 //	operators OBJECT                  which of Akash's operators make it, and remove it at a transfer
-//	running MODE [NAME=REPLICAS...]   which operators count: their Deployments, by any name, are not scaled to zero, or the user says so
 //	lacks MANIFEST                    what the hostname operator lacks for port 80 of web: "none", or SERVICE COUNT PORT EXTERNAL GLOBAL
 //	taken CONDITION=STATUS...         whether a controller has taken a Gateway, before which nobody judges a route; "none" is no Gateway
-//	owner LEASE...                    the one whom a LIST of these groups may name
 func TestTables(t *testing.T) {
 	parts := func(line string) []string {
 		all := append(strings.Split(line, "|"), "", "")
@@ -138,27 +133,6 @@ func TestTables(t *testing.T) {
 			}
 			return fmt.Sprintf("made by %q, removed by %q", theirs, moves)
 		}),
-		"running": about(func(p []string) any {
-			words := strings.Fields(p[0])
-			var deployments []*unstructured.Unstructured
-			for _, word := range words[1:] {
-				name, replicas, _ := strings.Cut(word, "=")
-				o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"replicas": int64(replicas[0] - '0')}}}
-				o.SetNamespace(observed.OperatorsNamespace)
-				o.SetName(name)
-				deployments = append(deployments, o)
-			}
-			c, err := cluster.OfObjects(deployments)
-			if err != nil {
-				t.Fatal(err)
-			}
-			opts := command.Options{Config: config.Default(), Operators: strings.Trim(words[0], "-"), Concurrency: 4}
-			s, err := observed.ReadWithOperators(t.Context(), command.New(c, opts), observed.Reading{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return fmt.Sprintf("hostname %t, ip %t, off %t", s.Operators.Hostname, s.Operators.IP, s.Operators.Off)
-		}),
 		"lacks": about(func(p []string) any {
 			m, service, expose := observed.Manifests{}, "", [3]int64{}
 			if _, err := fmt.Sscan(p[0], &service, &expose[0], &expose[1], &expose[2]); err == nil {
@@ -179,13 +153,6 @@ func TestTables(t *testing.T) {
 				}
 			}
 			return observed.Taken(&unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": conditions}}})
-		}),
-		"owner": about(func(p []string) any {
-			var groups []lease.Group
-			for _, word := range strings.Fields(p[0]) {
-				groups = append(groups, ot.WordLease(t, word).Group())
-			}
-			return observed.OnlyOwner(groups)
 		}),
 	}.Check(t, "testdata/tables.txt")
 }
@@ -216,7 +183,7 @@ func TestNamespaceNamesTheLease(t *testing.T) {
 	route.SetLabels(nil)
 	s := ot.Snapshot(nil)
 	s.Tenants[ot.Shop.Namespace()] = ot.Shop
-	s.Index(nil, map[string][]*unstructured.Unstructured{kinds.Ingress.Plural: {ot.Ours(route)}})
+	s.Index(nil, map[string][]*listed.Object{kinds.Ingress.Plural: listed.Of([]*unstructured.Unstructured{ot.Ours(route)})})
 	if uses := s.HostUses[shop]; len(uses) != 1 || !uses[0].Of(ot.Shop.Group()) || len(s.Written[ot.Shop.Group()]) != 1 {
 		t.Errorf("uses %v, written %v", uses, s.Written)
 	}

@@ -1,18 +1,17 @@
 package observed
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // Ground is a part of a claim that an object uses.
@@ -91,6 +90,18 @@ func GroundsOf(o Owned, claims []*state.Claim) (out []Ground) {
 	return uses
 }
 
+// GroundsIn returns the claims that an object depends on as they are known: claims are those of its deployment group.
+func GroundsIn(o Owned, claims []*state.Claim, claim func(name string) *state.Claim) []Ground {
+	grounds := GroundsOf(o, claims)
+	for i := range grounds {
+		g := &grounds[i]
+		if g.Claim = claim(g.Name); g.wildcard != "" && (g.Claim == nil || len(g.Claim.Parts) == 0) {
+			g.over = claim(g.wildcard)
+		}
+	}
+	return grounds
+}
+
 // claimsUnder returns the names of the claims that an object uses, each once.
 func claimsUnder(o Owned) (names []string) {
 	for _, g := range o.uses() {
@@ -99,51 +110,6 @@ func claimsUnder(o Owned) (names []string) {
 		}
 	}
 	return names
-}
-
-// ReadGrounds reads the claims that an object depends on. Read the object first.
-func ReadGrounds(ctx context.Context, l ledger.Ledger, o Owned) ([]Ground, error) {
-	var claims []*state.Claim
-	if o.Kind == kinds.ProviderLeasedIP {
-		var err error
-		if claims, err = l.ListOwner(ctx, o.Group.Owner); err != nil {
-			return nil, err
-		}
-	}
-	grounds := GroundsOf(o, claims)
-	for i := range grounds {
-		g := &grounds[i]
-		var err error
-		if g.Claim, err = ReadClaim(ctx, l, g.Name); err != nil {
-			return nil, err
-		}
-		if g.wildcard != "" && (g.Claim == nil || len(g.Claim.Parts) == 0) {
-			if g.over, err = ReadClaim(ctx, l, g.wildcard); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return grounds, nil
-}
-
-// ReadClaim reads a claim, and retries unclear answers.
-func ReadClaim(ctx context.Context, l ledger.Ledger, name string) (claim *state.Claim, err error) {
-	err = l.Until(ctx, func(ctx context.Context) (err error) {
-		claim, err = l.Get(ctx, name)
-		return err
-	})
-	return claim, err
-}
-
-// MayGo reports whether an object, as it was read, may be deleted. It reads the claims after the object was read; the
-// delete is pinned to the object.
-type MayGo func(ctx context.Context, now *unstructured.Unstructured) (bool, error)
-
-// OfTenant lets an object be deleted if it has not changed hands. It is for a release, which gives up the claims too.
-func OfTenant(before *unstructured.Unstructured) MayGo {
-	return func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
-		return state.SameTenant(before, now), nil
-	}
 }
 
 // StandsFor reports whether an object serves a part of a claim, or accompanies objects that do.
@@ -181,16 +147,32 @@ func ServesPort(service *unstructured.Unstructured, p state.Part) bool {
 	})
 }
 
-// GroundsIn returns the claims that an object depends on as they are known: claims are those of its deployment group.
-func GroundsIn(o Owned, claims []*state.Claim, claim func(name string) *state.Claim) []Ground {
-	grounds := GroundsOf(o, claims)
-	for i := range grounds {
-		g := &grounds[i]
-		if g.Claim = claim(g.Name); g.wildcard != "" && (g.Claim == nil || len(g.Claim.Parts) == 0) {
-			g.over = claim(g.wildcard)
+// usesPart reports whether an object uses a part of a claim: the path of a host, or the port of an address or endpoint.
+func (o Owned) usesPart(c *state.Claim, p state.Part) bool {
+	return slices.ContainsFunc(o.uses(), func(g Ground) bool {
+		names := g.Name == c.Name() || o.Kind == kinds.ProviderLeasedIP && c.Kind.HasPorts() && g.Served.SharingKey == c.SharingKey
+		return names && g.Served.Key == p.Key
+	})
+}
+
+// findStanding returns the objects that serve or declare something, and that this program or Akash's has written, by the names
+// of the claims that they may use.
+func (s *Snapshot) findStanding() Index[string] {
+	standing := Index[string]{}
+	for _, kind := range slices.Concat(kinds.ServingKinds, kinds.ClaimLike) {
+		for object := range s.objects(kind) {
+			live := object.Look()
+			whose := s.Ownership(live)
+			if !whose.HasLease || !whose.Ours && !whose.Shared {
+				continue
+			}
+			one := &indexed{&kind, object, whose.Lease.Group()}
+			for _, name := range claimsUnder(Owned{Kind: kind, Live: live, Group: one.group}) {
+				standing[name] = append(standing[name], one)
+			}
 		}
 	}
-	return grounds
+	return standing
 }
 
 // ServedBy returns the objects of a claim's owner that serve or declare a part of it, whichever deployment of the owner
@@ -219,52 +201,79 @@ func (s *Snapshot) ServedBy(c *state.Claim, p state.Part) (by []Owned, declared 
 	return by, declared
 }
 
-// DeclaredIn returns the ProviderHosts and ProviderLeasedIPs that Akash's provider declares for the lease of a namespace.
-func (s *Snapshot) DeclaredIn(namespace string, group lease.Group) (out []Owned) {
-	for _, o := range s.Shared.Of(group) {
-		if s.isDeclaration(o.Live) && s.Ownership(o.Live).Lease.Namespace() == namespace {
-			out = append(out, o)
+// Serves reports whether objects of the group, or of a former holder, serve the claim: a route serves its host, or a
+// Service uses its address.
+func (s *Snapshot) Serves(c *state.Claim, group lease.Group) bool {
+	of := func(u state.Use) bool {
+		return u.Of(group) || u.HasLease && slices.ContainsFunc(c.FormerOf(u.Lease.Group()), func(p state.Part) bool { return p.Lease.Group() == group })
+	}
+	switch c.Kind {
+	case state.Endpoint:
+		return slices.ContainsFunc(slices.Concat(s.Written.Of(group), s.Shared.Of(group)), func(o Owned) bool {
+			return o.Kind == kinds.Service && state.ServiceObjectOf(o.Live).SharingKey == c.SharingKey
+		})
+	case state.Address:
+		return slices.ContainsFunc(s.Addresses.Uses(c.Addr()), of)
+	}
+	return slices.ContainsFunc(s.HostUses[c.Thing], of)
+}
+
+// LiveFor returns the leases whose objects serve or declare a claim of the group: those of the group itself, and those of
+// former holders since a transfer. A lease without a namespace serves nothing, whatever it has left.
+func (s *Snapshot) LiveFor(c *state.Claim, group lease.Group) []lease.ID {
+	var out []lease.ID
+	add := func(id lease.ID) {
+		of := id.Group() == group || slices.ContainsFunc(c.FormerOf(id.Group()), func(p state.Part) bool { return p.Lease.Group() == group })
+		if of && s.Namespaces[id.Namespace()] && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	uses := s.HostUses[c.Thing]
+	if c.Kind.HasPorts() {
+		uses = s.AddressUses[c.Addr()]
+		for _, o := range s.portsOf[c.SharingKey] {
+			if o.HasLease {
+				add(o.Lease)
+			}
+		}
+	}
+	for _, u := range uses {
+		if u.HasLease {
+			add(u.Lease)
 		}
 	}
 	return out
 }
 
-// isDeclaration reports whether an object is a ProviderHost or a ProviderLeasedIP that Akash's provider declares: it has
-// created the object, or has moved it to its present lease.
-func (s *Snapshot) isDeclaration(live *unstructured.Unstructured) bool {
-	if live == nil || live.GetDeletionTimestamp() != nil || !slices.Contains(kinds.ClaimLike, kinds.Of(live.GetKind())) {
-		return false
-	}
-	whose := s.Ownership(live)
-	return whose.HasLease && whose.Shared && (whose.Declared || !whose.Ours)
-}
-
-// usesPart reports whether an object uses a part of a claim: the path of a host, or the port of an address or endpoint.
-func (o Owned) usesPart(c *state.Claim, p state.Part) bool {
-	return slices.ContainsFunc(o.uses(), func(g Ground) bool {
-		names := g.Name == c.Name() || o.Kind == kinds.ProviderLeasedIP && c.Kind.HasPorts() && g.Served.SharingKey == c.SharingKey
-		return names && g.Served.Key == p.Key
-	})
-}
-
-// findStanding returns the objects that serve or declare something, and that this program or Akash's has written, by the names
-// of the claims that they may use.
-func (s *Snapshot) findStanding() Index[string] {
-	standing := Index[string]{}
-	for _, kind := range slices.Concat(kinds.ServingKinds, kinds.ClaimLike) {
-		for object := range s.objects(kind) {
-			live := object.Look()
-			whose := s.Ownership(live)
-			if !whose.HasLease || !whose.Ours && !whose.Shared {
-				continue
-			}
-			one := &indexed{&kind, object, whose.Lease.Group()}
-			for _, name := range claimsUnder(Owned{Kind: kind, Live: live, Group: one.group}) {
-				standing[name] = append(standing[name], one)
-			}
+// LiveOf returns the leases of a deployment group that have something in the cluster and a namespace: objects, or the
+// definition that the ledger keeps, as it was read with the snapshot or is given.
+func (s *Snapshot) LiveOf(group lease.Group, given ...*kept.Definition) []lease.ID {
+	var out []lease.ID
+	add := func(id lease.ID) {
+		if id.Group() == group && s.Namespaces[id.Namespace()] && !slices.Contains(out, id) {
+			out = append(out, id)
 		}
 	}
-	return standing
+	for _, o := range slices.Concat(s.Written.Of(group), s.Theirs.Of(group)) {
+		add(s.Ownership(o.Live).Lease)
+	}
+	for _, d := range append(given, s.Definitions[kept.Name(group)]) {
+		if d == nil || d.Deleting {
+			continue
+		}
+		if def, err := d.Decode(); err == nil {
+			add(def.Lease)
+		}
+	}
+	return out
+}
+
+// Unserved reports whether nothing of the owner serves a part of a claim that the deployment group of a lease holds. While
+// another lease of the group is live, what names that lease counts as served.
+func (s *Snapshot) Unserved(id lease.ID, c *state.Claim, p state.Part) bool {
+	_, elsewhere := state.Elsewhere(id, s.LiveOf(id.Group()))
+	by, _ := s.ServedBy(c, p)
+	return (!elsewhere || p.Lease == id) && !s.Serves(c, id.Group()) && len(by) == 0
 }
 
 // Uses returns the objects that use a thing without a claim. claimed reports whether a claim with a name exists.
@@ -346,12 +355,4 @@ func (s *Snapshot) movedAway(group lease.Group, cfg *config.ProviderConfig, h st
 		by.Reason = moves + " from this lease, to another owner: one of the two releases it"
 	}
 	return by, true
-}
-
-// Unserved reports whether nothing of the owner serves a part of a claim that the deployment group of a lease holds. While
-// another lease of the group is live, what names that lease counts as served.
-func (s *Snapshot) Unserved(id lease.ID, c *state.Claim, p state.Part) bool {
-	_, elsewhere := state.Elsewhere(id, s.LiveOf(id.Group()))
-	by, _ := s.ServedBy(c, p)
-	return (!elsewhere || p.Lease == id) && !s.Serves(c, id.Group()) && len(by) == 0
 }

@@ -1,0 +1,138 @@
+// Package listed has objects as a LIST has answered them: decoded when somebody asks, and with what was made of each version before.
+package listed
+
+import (
+	"sync"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Object is an object that was listed. One of a file is decoded when somebody asks for it: thousands of decoded objects take ten times the
+// memory of their text. Nobody changes what it returns.
+type Object struct {
+	// Key is NAMESPACE/NAME; a snapshot sets that of an object which was listed in a cluster.
+	Key   string
+	whole atomic.Pointer[unstructured.Unstructured]
+	read  func() *unstructured.Unstructured
+	// Fresh is true if it did not exist before the dry run that has written it.
+	Fresh bool
+}
+
+// New returns an object as it is, nil for one that is not there any more.
+func New(key string, o *unstructured.Unstructured) *Object {
+	out := &Object{Key: key}
+	out.whole.Store(o)
+	return out
+}
+
+// Unread returns an object that read decodes, the same each time.
+func Unread(key string, read func() *unstructured.Unstructured) *Object {
+	return &Object{Key: key, read: read}
+}
+
+// IsGone reports whether it is not there any more.
+func (o *Object) IsGone() bool { return o.read == nil && o.whole.Load() == nil }
+
+// Look returns the object for somebody who keeps nothing of it but texts.
+func (o *Object) Look() *unstructured.Unstructured {
+	if whole := o.whole.Load(); whole != nil || o.read == nil {
+		return whole
+	}
+	return o.read()
+}
+
+// Whole returns the object, the same one each time.
+func (o *Object) Whole() *unstructured.Unstructured {
+	if o.whole.Load() == nil && o.read != nil {
+		o.whole.CompareAndSwap(nil, o.read())
+	}
+	return o.whole.Load()
+}
+
+// Of returns whole objects, without their keys.
+func Of(all []*unstructured.Unstructured) []*Object {
+	out, objects := make([]*Object, len(all)), make([]Object, len(all))
+	for i, o := range all {
+		objects[i].whole.Store(o)
+		out[i] = &objects[i]
+	}
+	return out
+}
+
+// Memory has what was made of versions of objects, for a command that reads the same ones again and again. Whoever uses it must make the
+// same of the same version. A nil Memory remembers nothing.
+type Memory struct {
+	mu sync.RWMutex
+	by map[types.UID]remembered
+	// own are the nonces of the commands, and the versions of objects that a command has written for the lease that it worked on.
+	own map[string]bool
+}
+
+// remembered is what was made of a version of an object.
+type remembered struct {
+	version string
+	made    any
+}
+
+// NewMemory returns one that remembers nothing yet.
+func NewMemory() *Memory { return &Memory{by: map[types.UID]remembered{}, own: map[string]bool{}} }
+
+// Clear forgets everything, so that objects that are gone take no memory for ever.
+func (m *Memory) Clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.by)
+	clear(m.own)
+}
+
+// mostOwn is how many names Own remembers at most.
+const mostOwn = 10000
+
+// Own records the nonce of a command, or a version of an object that it has written: it needs not be told of them.
+func (m *Memory) Own(name string) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.own) >= mostOwn { // who is told of one of them looks once more
+		clear(m.own)
+	}
+	m.own[name] = true
+}
+
+// IsOwn reports whether Own was called for a nonce or a version.
+func (m *Memory) IsOwn(name string) bool {
+	if m == nil {
+		return false
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.own[name]
+}
+
+// VersionOf names a version of an object.
+func VersionOf(o metav1.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }
+
+// Recall returns what was made of an object before, if it has not changed since, and else what read makes of it. It belongs to all who ask: nobody
+// changes it.
+func Recall[T any](m *Memory, o metav1.Object, read func() T) T {
+	uid, version := o.GetUID(), o.GetResourceVersion()
+	if m == nil || uid == "" || version == "" {
+		return read()
+	}
+	m.mu.RLock()
+	one := m.by[uid]
+	m.mu.RUnlock()
+	if made, same := one.made.(T); same && one.version == version {
+		return made
+	}
+	made := read()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.by[uid] = remembered{version, made}
+	return made
+}
