@@ -351,7 +351,7 @@ func TestLookSeesObjectsWithoutLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, snapshot := range map[string]*observed.Snapshot{"first": before, "second": now} {
-		if !slices.ContainsFunc(snapshot.Written.Of(id.Group()), func(o observed.Owned) bool { return o.Kind == kinds.Ingress }) || asked > 0 {
+		if !slices.ContainsFunc(snapshot.Written.Of(id.Group()), func(o observed.Object) bool { return o.Kind == kinds.Ingress }) || asked > 0 {
 			t.Errorf("the %s reading does not show the Ingress as the lease's, or asks for what has labels (%d times)", name, asked)
 		}
 	}

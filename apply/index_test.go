@@ -57,17 +57,17 @@ func TestWorkOnALeaseIsItsOwn(t *testing.T) {
 	things := []string{"SHOP-0.example.com", "10.0.0.1", "public0", "endpoint/public1", lease.SharingKey(someOwner, "public2"), "10.0.0.001", "free.example.com"}
 	allocations := func(n int) (release, transfers float64) {
 		s, groups := manyLeases(n)
-		var objects []observed.Owned
+		var objects []observed.Object
 		for _, kind := range append([]kinds.Kind{kinds.ProviderHost, kinds.ProviderLeasedIP}, kinds.Filters...) {
 			for o := range s.Of(kind) {
 				if id, ok := lease.IDFromLabels(o.GetLabels()); ok && id.Group() == groups[0] {
-					objects = append(objects, observed.Owned{Kind: kind, Live: o, Group: groups[0]})
+					objects = append(objects, observed.Object{Kind: kind, Live: o, Group: groups[0]})
 				}
 			}
 		}
 		ask := func() (theirs, claims int) {
 			for _, o := range objects {
-				claims += len(s.ClaimsNear(o))
+				claims += len(s.Near(o))
 			}
 			return s.WrittenByOthers(groups[0]), claims
 		}

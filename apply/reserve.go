@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/execute"
-	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
@@ -98,15 +97,10 @@ func (a *Applier) readingOf(requests []state.Request, needed [][]kinds.Kind) rea
 
 // missingKinds returns an error for each kind that a request needs and the cluster does not serve.
 func missingKinds(s *observed.Snapshot, place int, needed [][]kinds.Kind) error {
-	var errs []error
-	if place < len(needed) {
-		for _, kind := range needed[place] {
-			if s.Lacks[kind] {
-				errs = append(errs, &kinds.MissingError{Resource: kind.Resource()})
-			}
-		}
+	if place >= len(needed) {
+		return nil
 	}
-	return report.Gather(errs)
+	return report.Gather(s.Missing(needed[place]...))
 }
 
 // reportLeft reports what a reservation has left to others.
@@ -170,7 +164,8 @@ func (a *Applier) poolsFit(one *execute.Lease) error {
 			addresses[h.SharingKey] = append(addresses[h.SharingKey], h.Claim().Addr())
 		}
 	}
-	return pools.New(a.Command.Options.Config, one.X.Snapshot).Check(addresses)
+	_, err := one.X.Snapshot.PoolsFor(a.Command.Options.Config, addresses)
+	return err
 }
 
 // summaryOf counts what a lease relies on.

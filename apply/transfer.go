@@ -208,8 +208,8 @@ func Follow(
 			return false, report.ErrChanged
 		}
 		p.From = ""
-		if slices.ContainsFunc(s.Written.Of(from), func(o observed.Owned) bool {
-			return slices.Contains(s.ClaimsNear(o), claim.Name()) && observed.StandsFor(o, claim, h.Part)
+		if slices.ContainsFunc(s.Written.Of(from), func(o observed.Object) bool {
+			return slices.Contains(o.Near, claim.Name()) && o.StandsFor(claim, h.Part)
 		}) {
 			p.From = from.String()
 		}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -227,16 +228,16 @@ func (v view) leaveReserved() Step {
 
 // moves reports whether an object is a ProviderLeasedIP whose port moves to another service.
 func (v view) moves(o render.Object) bool {
-	if o.Kind != kinds.ProviderLeasedIP || !v.w.Objects.LeasesIPs() {
+	if o.Kind != kinds.ProviderLeasedIP || !v.w.Snapshot.Operators.IP {
 		return false
 	}
-	return v.w.Objects.NamesAnother(v.group, o) || v.w.Objects.At(KeyOf(o)) == nil && len(v.w.Objects.FormerServices(v.group, o)) > 0
+	return v.w.Snapshot.NamesAnother(v.group, o) || v.w.at(KeyOf(o)) == nil && len(v.w.Snapshot.FormerServices(v.group, o)) > 0
 }
 
 // awaited are the objects that the lease wants, but for Services that Akash's IP operator never makes: the ProviderLeasedIP stays as it
 // is declared for another service.
 func (v view) awaited() []render.Object {
-	if !v.w.Objects.LeasesIPs() {
+	if !v.w.Snapshot.Operators.IP {
 		return v.wanted().objects
 	}
 	stay := map[string]bool{}
@@ -266,14 +267,14 @@ func (v view) movePorts() Step {
 			moved = append(moved, Desired{Object: o, Manager: v.manager(o.Kind)})
 		}
 	}
-	var former []Object
+	var former []observed.Object
 	for _, d := range moved {
 		if s := v.clearPort(d); !s.idle() {
 			return s
 		}
-		former = append(former, v.w.Objects.FormerServices(v.group, d.Object)...)
+		former = append(former, v.w.Snapshot.FormerServices(v.group, d.Object)...)
 	}
-	if s := v.await(former, func(o Object) string {
+	if s := v.await(former, func(o observed.Object) string {
 		namespace, name := o.Live.GetNamespace(), o.Live.GetName()
 		return fmt.Sprintf("Akash's IP operator to remove service %s/%s, whose port moves to another service "+
 			"or endpoint; the port stays claimed: the same command goes on. An operator that was down when the ProviderLeasedIP was deleted never removes it: "+
@@ -290,8 +291,8 @@ func (v view) movePorts() Step {
 // clearPort deletes a ProviderLeasedIP that names another service, if the API server would let this command create it again.
 func (v view) clearPort(d Desired) Step {
 	k := d.key()
-	old := Object{Kind: k.Kind, Live: v.w.Objects.At(k), Group: v.group, Ours: true}
-	if old.Live == nil || !v.w.Objects.NamesAnother(v.group, d.Object) || v.f.objects[old.uid()].deleted > 0 {
+	old := observed.Object{Kind: k.Kind, Live: v.w.at(k), Group: v.group, Ours: true}
+	if old.Live == nil || !v.w.Snapshot.NamesAnother(v.group, d.Object) || v.f.objects[old.UID()].deleted > 0 {
 		return Step{}
 	}
 	_, checked := v.f.checked[k]

@@ -12,6 +12,9 @@ import (
 // failed (before, and moveBack for what others had), and without what ends or is given up (without). Each is a function of the claim and of
 // what was seen; allocate writes it.
 
+// allocation is a part of a claim.
+type allocation struct{ name, key string }
+
 // allocate returns the request after which a deployment group has the entries of a claim that are named; none if it has them. A claim of
 // which nobody holds a part any more is deleted.
 func allocate(c *state.Claim, on OfClaim, r Request) Step {
@@ -77,11 +80,11 @@ func (v view) appliedAs(c *state.Claim, was, now state.Part) bool {
 	if v.want.Move != nil {
 		return was.Applied
 	}
-	if alive, _ := v.w.Objects.Namespace(v.id.Namespace()); alive && len(v.want.Serves) > 0 {
+	if alive, _ := v.w.Snapshot.Namespaces[v.id.Namespace()]; alive && len(v.want.Serves) > 0 {
 		return true // a pipeline may deliver objects before the lease's namespace exists: these do not count yet
 	}
 	if v.want.Apply == nil {
-		return was.Applied && was.Lease == now.Lease && v.w.Objects.Serves(c, v.group)
+		return was.Applied && was.Lease == now.Lease && v.w.Snapshot.Serves(c, v.group)
 	}
 	return v.stands(c, now) && (was.Applied || was.Run == v.mark || v.isChanged() || was.Lease != now.Lease)
 }
@@ -96,7 +99,7 @@ func (v view) own(c *state.Claim, key string) *state.Part {
 
 // before returns the entries that the group had of a claim before the lease has taken any of it, of those that have its mark.
 func (v view) before(name string, c *state.Claim) []state.Part {
-	before := protocol.Before(v.f.taken[name].Before, v.w.Objects.Serves(c, v.group))
+	before := protocol.Before(v.f.taken[name].Before, v.w.Snapshot.Serves(c, v.group))
 	return protocol.GiveBack(c.Entries(v.group), v.mark, before)
 }
 

@@ -55,7 +55,7 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 			l.past = now
 		}
 		c.sum = sumOf(c.sum, half.sum)
-		return engine.Answer{Claims: half.claims, Objects: now}
+		return engine.Answer{Claims: half.claims, Snapshot: now}
 	case engine.Announce:
 		return l.announce(c)
 	case engine.Undo:

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -59,7 +60,7 @@ type wanted struct {
 	// stages are the objects that the lease writes itself, by kinds.Stages, without the ports that move. grounds are the parts of
 	// claims that the objects serve.
 	stages  [][]Desired
-	grounds map[Ground]bool
+	grounds map[allocation]bool
 	err     error
 }
 
@@ -138,16 +139,16 @@ func (v view) wanted() *wanted {
 
 // rendered renders what a lease wants of objects.
 func (v view) rendered(granted *lease.Definition, addresses render.Addresses) *wanted {
-	w := &wanted{granted: granted, keys: map[Key]bool{}, uses: map[Key][]state.Use{}, grounds: map[Ground]bool{}, stages: make([][]Desired, len(kinds.Stages))}
+	w := &wanted{granted: granted, keys: map[Key]bool{}, uses: map[Key][]state.Use{}, grounds: map[allocation]bool{}, stages: make([][]Desired, len(kinds.Stages))}
 	w.objects, w.err = render.Lease(granted, v.t.Settings.Config, addresses)
 	w.objects = slices.DeleteFunc(w.objects, v.isLeftAlone)
 	if w.err == nil && slices.ContainsFunc(w.objects, func(o render.Object) bool { return o.Kind == kinds.Service || o.Kind == kinds.ProviderLeasedIP }) {
-		w.shared, w.err = v.w.shared.Pools(addresses)
+		w.shared, w.err = v.w.shared.PoolsFor(v.t.Settings.Config, addresses)
 	}
 	for _, o := range w.objects {
 		w.keys[KeyOf(o)], w.uses[KeyOf(o)] = true, state.HostUses(render.Rendered(o))
 		for _, g := range v.grounds(o) {
-			w.grounds[g] = true
+			w.grounds[allocation{g.Name, g.Served.Key}] = true
 		}
 		if theirs, _, _ := v.theirs(o); theirs || v.moves(o) {
 			continue
@@ -169,7 +170,11 @@ func (v view) manager(kind kinds.Kind) string {
 
 // theirs reports whether one of Akash's operators makes an object; live is what it has made, unlike says how that will differ.
 func (v view) theirs(o render.Object) (theirs bool, live *unstructured.Unstructured, unlike string) {
-	return v.w.Objects.Theirs(v.id, v.want.Apply.Definition, o)
+	now := v.w.Snapshot
+	if !now.Operators.Theirs(o) {
+		return false, nil, ""
+	}
+	return true, now.TheirRoute(o), now.UnlikeOf(v.want.Apply.Definition, v.id, o)
 }
 
 // stages returns the objects to write in their order: the namespace and what the lease runs, then the pools of its addresses,
@@ -217,14 +222,17 @@ func (v view) unfit() Step {
 	if apply == nil || v.hasTaken() || v.f.wrote > 0 {
 		return Step{}
 	}
-	if err := v.w.Objects.Unfit(apply.Definition, v.want.Request, apply.Kinds); err != nil {
+	if err := v.w.Snapshot.Fits(v.t.Settings.Config, apply.Definition, v.want.Request); err != nil {
+		return v.giveBack(err)
+	}
+	if err := errors.Join(v.w.Snapshot.Missing(apply.Kinds...)...); err != nil {
 		return v.giveBack(err)
 	}
 	if d, _ := v.kept(); apply.Heal && !d.Says(apply.Definition) || v.follows() && !d.IsVersion(v.want.Transfer.Kept) {
 		return v.giveBack(report.ErrChanged)
 	}
 	// Only what a crashed command was about to make is made.
-	if alive, _ := v.w.Objects.Namespace(v.id.Namespace()); apply.Heal && !alive && v.w.Turn.Alone > 0 && !v.succeeds() {
+	if alive, _ := v.w.Snapshot.Namespaces[v.id.Namespace()]; apply.Heal && !alive && v.w.Turn.Alone > 0 && !v.succeeds() {
 		return v.giveBack(&report.NamespaceGoneError{Lease: v.id})
 	}
 	if err := v.f.running.running.Err; err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 )
@@ -84,7 +85,7 @@ func (h *history) serve() {
 		return
 	}
 	p := c.Parts[0]
-	if slices.ContainsFunc(h.ledger.routes(c.Thing), func(o engine.Object) bool { return o.Group == p.Lease.Group() }) {
+	if slices.ContainsFunc(h.ledger.routes(c.Thing), func(o observed.Object) bool { return o.Group == p.Lease.Group() }) {
 		return
 	}
 	h.note("a route serves %s for %s", c.Thing, p.Lease.Group())

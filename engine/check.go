@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -96,7 +97,7 @@ func (v view) toCheck(stages [][]Desired) (due []Desired, first Key, asks bool) 
 		return nil, first, false
 	}
 	declares := func(d Desired) bool { return slices.Contains(kinds.ClaimLike, d.Object.Kind) }
-	known := func(d Desired) bool { return v.w.Objects.At(d.key()) != nil }
+	known := func(d Desired) bool { return v.w.at(d.key()) != nil }
 	own := slices.DeleteFunc(slices.Clone(due), declares)
 	asks = len(own) == 1 && !slices.ContainsFunc(due, known) && !v.isOperated()
 	return slices.DeleteFunc(due[1:], declares), due[0].key(), asks
@@ -115,11 +116,11 @@ func (v view) obstructed(d Desired, r refusal) (Step, error) {
 		return Step{}, refused
 	case !v.t.Settings.Waits: // a dry run cannot delete the old route
 		return Step{Passed: &d}, nil
-	case v.f.objects[old.uid()].deleted == 0:
+	case v.f.objects[old.UID()].deleted == 0:
 		return v.makeWay(d.key(), old, refused)
-	case v.w.Clock.Sub(v.f.objects[old.uid()].at) > webhookLag:
+	case v.w.Clock.Sub(v.f.objects[old.UID()].at) > webhookLag:
 		return Step{}, refused
-	case r.at.Add(100*time.Millisecond).After(v.w.Clock) && r.answered > v.f.objects[old.uid()].deleted:
+	case r.at.Add(100*time.Millisecond).After(v.w.Clock) && r.answered > v.f.objects[old.UID()].deleted:
 		return Step{Wait: "the API server to notice that " + old.String() + " is gone", Until: r.at.Add(100 * time.Millisecond)}, nil
 	}
 	o, _ := v.asApplied(d)
@@ -127,15 +128,15 @@ func (v view) obstructed(d Desired, r refusal) (Step, error) {
 }
 
 // obstacle returns the route that a rejection names and that the new one replaces.
-func (v view) obstacle(o render.Object, refused error) (old Object, found bool) {
+func (v view) obstacle(o render.Object, refused error) (old observed.Object, found bool) {
 	if !slices.Contains(kinds.RouteKinds, o.Kind) {
 		return old, false
 	}
 	named := strings.FieldsFunc(refused.Error(), func(c rune) bool { return strings.ContainsRune(" \t\n\"'`,;:()[]", c) })
 	for _, use := range state.HostUses(render.Rendered(o)) {
-		for _, was := range v.w.Objects.Serving(state.HostName(use.Host)) {
-			k := was.key()
-			if was.Kind != o.Kind || k.Namespace == o.Namespace || !slices.Contains(named, nameOf(k)) || v.w.Objects.Moves(was) {
+		for _, was := range v.w.Snapshot.Serving.Of(state.HostName(use.Host)) {
+			k := keyOf(was)
+			if was.Kind != o.Kind || k.Namespace == o.Namespace || !slices.Contains(named, nameOf(k)) || v.w.Snapshot.Operators.Moves(was) {
 				continue
 			}
 			if v.goesFor(was, use) && (was.Group == v.group || v.isStray(was, state.HostName(use.Host))) {
@@ -147,7 +148,7 @@ func (v view) obstacle(o render.Object, refused error) (old Object, found bool) 
 }
 
 // makeWay deletes a route that a new one replaces, if the API server would let this command create it again.
-func (v view) makeWay(of Key, old Object, refused error) (Step, error) {
+func (v view) makeWay(of Key, old observed.Object, refused error) (Step, error) {
 	again := copyOf(old)
 	k := KeyOf(again)
 	if _, checked := v.f.checked[k]; !checked {
@@ -177,9 +178,9 @@ func (v view) putBack() Step {
 	lost := v.notPutBack()
 	for _, of := range keysOf(v.f.ways) {
 		old := v.f.ways[of]
-		k := old.key()
+		k := keyOf(old)
 		switch now := v.w.live(k); {
-		case v.f.objects[old.uid()].deleted == 0 || lost[k] != nil || now.live != nil && !now.stale:
+		case v.f.objects[old.UID()].deleted == 0 || lost[k] != nil || now.live != nil && !now.stale:
 			continue
 		case now.stale:
 			return do(Request{Verb: GetLive, On: k, Back: true, Why: "whether it was put back"})
@@ -196,10 +197,10 @@ func (v view) putBack() Step {
 func (v view) notPutBack() map[Key]error {
 	lost := map[Key]error{}
 	for _, old := range v.f.ways {
-		k := old.key()
+		k := keyOf(old)
 		now := v.w.live(k)
 		switch r, refused := v.f.refusals[k]; {
-		case v.f.objects[old.uid()].deleted == 0:
+		case v.f.objects[old.UID()].deleted == 0:
 		case refused:
 			lost[k] = r.err
 		case v.f.refused[k.String()] != nil:
@@ -212,7 +213,7 @@ func (v view) notPutBack() map[Key]error {
 }
 
 // copyOf returns a deleted route for an apply that creates it.
-func copyOf(old Object) render.Object {
+func copyOf(old observed.Object) render.Object {
 	body := &unstructured.Unstructured{Object: map[string]any{"spec": old.Live.Object["spec"]}}
 	body.SetGroupVersionKind(old.Live.GroupVersionKind())
 	body.SetNamespace(old.Live.GetNamespace())

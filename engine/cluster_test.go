@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/akash-net/kubectl-akash-net/apply/execute"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -128,7 +127,7 @@ func (l *ledger) admit(k engine.Key, body *unstructured.Unstructured) error {
 }
 
 // remove deletes an object as a request has seen it.
-func (l *ledger) remove(o engine.Object) engine.Answer {
+func (l *ledger) remove(o observed.Object) engine.Answer {
 	k := engine.Key{Kind: o.Kind, Namespace: o.Live.GetNamespace(), Name: o.Live.GetName()}
 	was := l.objects[k]
 	switch {
@@ -142,7 +141,7 @@ func (l *ledger) remove(o engine.Object) engine.Answer {
 }
 
 // touch writes an object as it is, unless it is gone or another deployment's by now.
-func (l *ledger) touch(o engine.Object, nonce string) {
+func (l *ledger) touch(o observed.Object, nonce string) {
 	k := engine.Key{Kind: o.Kind, Namespace: o.Live.GetNamespace(), Name: o.Live.GetName()}
 	if was := l.objects[k]; was != nil && state.SameTenant(o.Live, was.live) {
 		l.edit(k, func(live *unstructured.Unstructured) {
@@ -252,7 +251,7 @@ func (l *ledger) silence(host string) {
 }
 
 // routes are the routes of a deployment group, or of all, that serve a host.
-func (l *ledger) routes(host string) (out []engine.Object) {
+func (l *ledger) routes(host string) (out []observed.Object) {
 	for _, k := range l.keys() {
 		live := l.objects[k].live
 		if slices.Contains(kinds.RouteKinds, k.Kind) && slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool { return u.Host == host }) {
@@ -263,9 +262,9 @@ func (l *ledger) routes(host string) (out []engine.Object) {
 }
 
 // objectOf is an object with the deployment group that its labels name.
-func objectOf(k engine.Key, live *unstructured.Unstructured) engine.Object {
+func objectOf(k engine.Key, live *unstructured.Unstructured) observed.Object {
 	id, _ := lease.IDFromLabels(live.GetLabels())
-	return engine.Object{Kind: k.Kind, Live: live, Lease: id, Group: id.Group()}
+	return observed.Object{Kind: k.Kind, Live: live, Lease: id, Group: id.Group()}
 }
 
 // live is an object as it is, nil if there is none.
@@ -311,12 +310,12 @@ func (l *ledger) readLedger(owner, own string) *reading {
 }
 
 // readObjects reads the objects, of one owner or of all, after claims.
-func (l *ledger) readObjects(r *reading, owner string) engine.Objects {
+func (l *ledger) readObjects(r *reading, owner string) *observed.Snapshot {
 	r.sum = sumOf(r.sum, l.sumOfObjects())
-	return l.explored.read(r, func() engine.Objects { return l.observe(r, owner) })
+	return l.explored.read(r, func() *observed.Snapshot { return l.observe(r, owner) })
 }
 
-func (l *ledger) observe(r *reading, owner string) engine.Objects {
+func (l *ledger) observe(r *reading, owner string) *observed.Snapshot {
 	s := observed.NewSnapshot()
 	if s.HoldersOnly, s.Definitions = true, r.definitions; l.closing {
 		s.ClosedBy = "uninstall"
@@ -334,5 +333,5 @@ func (l *ledger) observe(r *reading, owner string) engine.Objects {
 	}
 	s.AddClaims(r.claims)
 	s.Index(r.claims, lists)
-	return execute.Objects(s, l.cfg)
+	return s
 }

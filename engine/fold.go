@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -28,9 +29,9 @@ type Answer struct {
 	Err                  error
 	// Claim is the claim as it was read or written, nil if there is none.
 	Claim *state.Claim
-	// Claims are those that were listed, Objects what was read after them.
-	Claims  []*state.Claim
-	Objects Objects
+	// Claims are those that were listed, Snapshot is what was read after them.
+	Claims   []*state.Claim
+	Snapshot *observed.Snapshot
 	// Turn is the command's turn, for Announce. Owners are those whose claims were listed with it.
 	Turn   Turn
 	Owners []string
@@ -92,9 +93,9 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	case Disown:
 		f.disowned = true
 	case Touch:
-		f.touched[On[OfObject](r).Object.uid()] = true
+		f.touched[On[OfObject](r).Object.UID()] = true
 	case ReadAll:
-		w.ReadAll(a.Claims, a.Objects, sent)
+		w.ReadAll(a.Claims, a.Snapshot, sent)
 	case Announce:
 		w.foldTurn(t, a, sent)
 	case Undo:
@@ -107,7 +108,7 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 		w.foldList(state.Kind(On[OfKind](r)), a.Claims, sent)
 	case Look:
 		owner := string(On[OfOwner](r))
-		w.looks[owner] = look{a.Objects, sent}
+		w.looks[owner] = look{a.Snapshot, sent}
 		w.foldOwner(a.Claims, []string{owner}, sent)
 	case Leave:
 		f.left = sent
@@ -120,12 +121,12 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 		}
 	case GetObject:
 		f.foldObject(r, a.Live, sent, answered, w.Clock)
-		w.seeLive(On[OfObject](r).Object.key(), a.Live, sent, answered)
+		w.seeLive(keyOf(On[OfObject](r).Object), a.Live, sent, answered)
 	case DeleteObject, Withdraw:
 		f.foldDelete(r, a, sent, answered, w.Clock)
 		on := On[OfObject](r)
-		if s := f.objects[on.Object.uid()]; !a.Stale && !s.there && r.Verb == DeleteObject {
-			w.seeLive(on.Object.key(), nil, sent, answered)
+		if s := f.objects[on.Object.UID()]; !a.Stale && !s.there && r.Verb == DeleteObject {
+			w.seeLive(keyOf(on.Object), nil, sent, answered)
 		}
 		if on.For != (Key{}) {
 			f.ways[on.For] = on.Object
@@ -161,7 +162,7 @@ func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
 	case r.Verb == Look:
 		w.unread[r.On.String()] = failure{err, sent}
 		f.failed = cmp.Or(f.failed, err)
-	case r.Verb == ReadAll && w.Objects == nil: // nothing was taken; it would fail for the others, too
+	case r.Verb == ReadAll && w.Snapshot == nil: // nothing was taken; it would fail for the others, too
 		for _, f := range w.leases {
 			f.failed = cmp.Or(f.failed, err)
 		}
@@ -175,7 +176,7 @@ func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
 }
 
 // ReadAll folds a reading of all claims, and of the objects after them, whose request was sent at a stamp.
-func (w *World) ReadAll(claims []*state.Claim, objects Objects, sent Stamp) {
+func (w *World) ReadAll(claims []*state.Claim, snapshot *observed.Snapshot, sent Stamp) {
 	base, held := make(map[string]*state.Claim, len(claims)), map[lease.Group][]string{}
 	var addresses []*state.Claim
 	for _, c := range claims {
@@ -188,17 +189,17 @@ func (w *World) ReadAll(claims []*state.Claim, objects Objects, sent Stamp) {
 			addresses = append(addresses, c)
 		}
 	}
-	w.base, w.held, w.read, w.Objects, w.Turn.Met = base, held, sent, objects, false
+	w.base, w.held, w.read, w.Snapshot, w.Turn.Met = base, held, sent, snapshot, false
 	for name, s := range maps.Clone(w.seen) {
 		if s.Answered < sent {
 			w.fold(name, base[name], sent, sent)
 		}
 	}
 	maps.DeleteFunc(w.seen, func(_ string, s Seen) bool { return s.Answered == sent && s.Misses == 0 })
-	w.addresses, w.listed = objects.Addresses(addresses), sent
+	w.addresses, w.listed = snapshot.Addresses.With(addresses), sent
 	w.forgetLive(sent)
 	if !w.pooled {
-		w.shared = objects
+		w.shared = snapshot
 	}
 }
 
@@ -241,7 +242,7 @@ func (w *World) foldList(kind state.Kind, claims []*state.Claim, sent Stamp) {
 	}
 	w.lists[kind] = listing{byName, sent, w.Clock}
 	if kind == state.Address {
-		w.addresses, w.listed = w.Objects.Addresses(claims), sent
+		w.addresses, w.listed = w.Snapshot.Addresses.With(claims), sent
 		for _, f := range w.leases {
 			clear(f.passed)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -32,7 +33,7 @@ func (v view) only() []Allocations {
 // isLive reports whether allocations may be live by now: the claim is not as it was seen, the namespace exists again, or, of those with
 // objects that nothing was to serve, something serves them.
 func (v view) isLive(a Allocations) bool {
-	c, of := v.w.Claim(a.Claim.Name()), v.reading().objects
+	c, of := v.w.Claim(a.Claim.Name()), v.reading().snapshot
 	differs := func(key string) bool {
 		was, is := a.Claim.Part(key), c.Part(key)
 		return was == nil || is == nil || is.Lease.Group() != v.group || !is.Same(*was)
@@ -45,20 +46,20 @@ func (v view) isLive(a Allocations) bool {
 	}
 	return len(a.Objects) > 0 && slices.ContainsFunc(a.Keys, func(key string) bool {
 		by, _ := v.servedBy(of, c, *c.Part(key))
-		for _, o := range of.Written(v.group, state.Choice{}) {
-			if slices.Contains(o.Near, c.Name()) && of.StandsFor(o, c, *c.Part(key)) {
+		for _, o := range of.Written.Of(v.group) {
+			if slices.Contains(o.Near, c.Name()) && o.StandsFor(c, *c.Part(key)) {
 				by = append(by, o)
 			}
 		}
-		return slices.ContainsFunc(by, func(o Object) bool {
-			return !slices.Contains(kinds.ClaimLike, o.Kind) && !slices.Contains(a.Objects, o.uid())
+		return slices.ContainsFunc(by, func(o observed.Object) bool {
+			return !slices.Contains(kinds.ClaimLike, o.Kind) && !slices.Contains(a.Objects, o.UID())
 		})
 	})
 }
 
 // objectsOf returns the objects that go before allocations.
-func (v view) objectsOf(a Allocations) []Object {
-	return slices.DeleteFunc(slices.Clone(v.reading().objects.Written(v.group, state.Choice{})), func(o Object) bool { return !slices.Contains(a.Objects, o.uid()) })
+func (v view) objectsOf(a Allocations) []observed.Object {
+	return slices.DeleteFunc(slices.Clone(v.reading().snapshot.Written.Of(v.group)), func(o observed.Object) bool { return !slices.Contains(a.Objects, o.UID()) })
 }
 
 // namespacesOf returns the namespaces that do not exist: those of the leases of allocations, and of the objects that go before them.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -60,7 +61,7 @@ func (h *history) judgeDefinition(c *command, g lease.Group) {
 }
 
 // rests reports whether the deployment group of an object holds what that serves.
-func (l *ledger) rests(o engine.Object) bool {
+func (l *ledger) rests(o observed.Object) bool {
 	return slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {
 		c := l.claims[state.HostName(u.Host)]
 		return slices.ContainsFunc(c.PartsOf(o.Group), func(p state.Part) bool {
@@ -70,7 +71,7 @@ func (l *ledger) rests(o engine.Object) bool {
 }
 
 // isHandedOn reports whether another deployment group holds what an object serves since a transfer.
-func (l *ledger) isHandedOn(o engine.Object) bool {
+func (l *ledger) isHandedOn(o observed.Object) bool {
 	return slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool { return len(l.claims[state.HostName(u.Host)].FormerOf(o.Group)) > 0 })
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -38,7 +39,7 @@ func (h *history) judgeGone(c *command, r engine.Request, was *state.Claim) {
 
 // judgeRoute says what is wrong with the write of an object by a command that was not taken for crashed: its lease has what that serves,
 // and no other owner has the wildcard above.
-func (h *history) judgeRoute(c *command, o engine.Object) {
+func (h *history) judgeRoute(c *command, o observed.Object) {
 	if !h.ledger.isAlive(c) {
 		return
 	}

@@ -22,7 +22,7 @@ func (v view) kept() (d *kept.Definition, known bool) {
 	if v.f.kept.sent > 0 {
 		return v.f.kept.definition, true
 	}
-	return v.w.Objects.Definition(v.group)
+	return v.w.Snapshot.Definition(v.group)
 }
 
 // holdsNothing reports whether the deployment group had no claim when everything was read.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -42,7 +43,7 @@ type ledger struct {
 	// breach is a rule that the ledger, or who sends the requests, does not keep; empty for none.
 	breach string
 	// past are the objects of the reading before.
-	past engine.Objects
+	past *observed.Snapshot
 	// pure compares decisions with what they are given; nil for no comparison.
 	pure *purity
 	// explored is nil unless all moments are explored.

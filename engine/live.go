@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -29,7 +30,7 @@ type Key struct {
 // KeyOf returns the key of a rendered object.
 func KeyOf(o render.Object) Key { return Key{o.Kind, o.Namespace, o.Name} }
 
-func (o Object) key() Key { return Key{o.Kind, o.Live.GetNamespace(), o.Live.GetName()} }
+func keyOf(o observed.Object) Key { return Key{o.Kind, o.Live.GetNamespace(), o.Live.GetName()} }
 
 // keysOf returns the keys of what is known by key in one order.
 func keysOf[V any](of map[Key]V) []Key {
@@ -86,7 +87,7 @@ func (w *World) live(k Key) seenLive {
 	if s, known := w.lives[k]; known {
 		return s
 	}
-	return seenLive{live: w.Objects.At(k), sent: w.read, answered: w.read}
+	return seenLive{live: w.at(k), sent: w.read, answered: w.read}
 }
 
 // seeLive records an object as it was read.
@@ -247,7 +248,7 @@ func (v view) stillServed() Step {
 			return v.giveBack(report.ErrChanged)
 		}
 		for _, o := range v.want.Serves {
-			s := v.f.objects[o.uid()]
+			s := v.f.objects[o.UID()]
 			if s.sent <= taken.Written {
 				return do(Request{Verb: GetObject, On: OfObject{Object: o}, Why: "whether it still serves what was taken for it"})
 			}

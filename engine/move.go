@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -28,16 +29,17 @@ type Move struct {
 	Target *string
 	// Ends deletes the old routes once their successors are known to serve, and then Companions, which no other route needs.
 	Ends       bool
-	Companions []Object
+	Companions []observed.Object
 }
 
 // Moving is a route that goes to another kind.
 type Moving struct {
-	// Old is the route as it was seen. Host is its host, Ground the part of a claim that it serves; Held is true if the lease holds that.
-	Old    Object
-	Host   string
-	Ground Ground
-	Held   bool
+	// Old is the route as it was seen. Host is its host, Claim the name of the claim on that, and Key the part that it serves; Held is true if
+	// the lease holds that.
+	Old        observed.Object
+	Host       string
+	Claim, Key string
+	Held       bool
 	// New is its successor, Was is that as it was seen, nil if there was none.
 	New Key
 	Was *unstructured.Unstructured
@@ -52,8 +54,8 @@ func (v view) withMoved(things []state.Hold) []state.Hold {
 		return things
 	}
 	for _, m := range v.want.Move.Routes {
-		c := v.w.Claim(m.Ground.Name)
-		own := v.own(c, m.Ground.Key)
+		c := v.w.Claim(m.Claim)
+		own := v.own(c, m.Key)
 		if own == nil {
 			continue
 		}
@@ -78,8 +80,8 @@ func SameRoute(a, b *unstructured.Unstructured) bool {
 
 // lost returns why the lease does not have the part under a route as it had; nil if it does.
 func (v view) lost(m Moving) error {
-	c := v.w.Claim(m.Ground.Name)
-	part, why := c.Part(m.Ground.Key), ""
+	c := v.w.Claim(m.Claim)
+	part, why := c.Part(m.Key), ""
 	switch {
 	case !m.Held && (c == nil || len(c.Parts) == 0 && c.Unreadable == ""), part != nil && part.Lease.Group() == v.group && !c.Deleting:
 		return nil
@@ -101,7 +103,7 @@ func (v view) staying(m Moving) error {
 	if err := v.lost(m); err != nil {
 		return err
 	}
-	old, successor := v.w.live(m.Old.key()), v.w.live(m.New)
+	old, successor := v.w.live(keyOf(m.Old)), v.w.live(m.New)
 	writes := slices.ContainsFunc(m.Objects, func(d Desired) bool { return d.key() == m.New })
 	switch {
 	case old.wrote == nil && !SameRoute(old.live, m.Old.Live), successor.wrote == nil && writes && successor.live != nil && !SameRoute(successor.live, m.Was):
@@ -123,7 +125,7 @@ func (v view) staying(m Moving) error {
 // has to wait for what it replaces.
 func (v view) recordsOf(m Moving) (out []Desired) {
 	for _, o := range v.want.Move.Records {
-		if recordHost(o) == m.Host && !v.f.told[isStuck(o)] && v.w.Objects.RecordHolder(v.group, v.w.Claim(m.Ground.Name), m.Host) == "" {
+		if recordHost(o) == m.Host && !v.f.told[isStuck(o)] && v.w.Snapshot.RecordHolder(v.group, v.w.Claim(m.Claim), m.Host) == "" {
 			out = append(out, Desired{Object: o, Manager: lease.FieldManager})
 		}
 	}
@@ -163,8 +165,8 @@ func (v view) readMovedUnder() (out Step) {
 		return out
 	}
 	for _, m := range v.want.Move.Routes {
-		if !v.isGone(m) && v.w.see(m.Ground.Name).Sent < max(v.w.Turn.Alone, v.w.live(m.Old.key()).sent) {
-			out.Requests = append(out.Requests, Request{Verb: Get, On: OfClaim{Name: m.Ground.Name}, Why: "who holds it now"})
+		if !v.isGone(m) && v.w.see(m.Claim).Sent < max(v.w.Turn.Alone, v.w.live(keyOf(m.Old)).sent) {
+			out.Requests = append(out.Requests, Request{Verb: Get, On: OfClaim{Name: m.Claim}, Why: "who holds it now"})
 		}
 	}
 	return out
@@ -173,7 +175,7 @@ func (v view) readMovedUnder() (out Step) {
 // recordsWhile returns the DNS records of the hosts whose routes all go.
 func (m *Move) recordsWhile(going []Moving) []render.Object {
 	stays := func(r Moving) bool {
-		return !slices.ContainsFunc(going, func(g Moving) bool { return g.Old.uid() == r.Old.uid() })
+		return !slices.ContainsFunc(going, func(g Moving) bool { return g.Old.UID() == r.Old.UID() })
 	}
 	return slices.DeleteFunc(slices.Clone(m.Records), func(o render.Object) bool {
 		return slices.ContainsFunc(m.Routes, func(r Moving) bool { return r.Host == recordHost(o) && stays(r) })
@@ -182,13 +184,13 @@ func (m *Move) recordsWhile(going []Moving) []render.Object {
 
 // isGone reports whether the old route was deleted, or was seen to be gone after the lease wanted to delete it.
 func (v view) isGone(m Moving) bool {
-	s, known := v.f.objects[m.Old.uid()]
+	s, known := v.f.objects[m.Old.UID()]
 	return v.want.Move.Ends && known && (s.deleted > 0 || !s.there && !s.stale)
 }
 
 // isWaiting reports whether an old route stays because its successor is not known to serve.
 func (v view) isWaiting(m Moving) bool {
-	_, waits := v.f.stays[m.Old.key()]
+	_, waits := v.f.stays[keyOf(m.Old)]
 	return waits
 }
 
@@ -249,7 +251,7 @@ func (v view) moved() (done map[Key]bool, left []error) {
 			s, _ := v.writeOne(d)
 			return !s.idle()
 		})
-		done[m.Old.key()] = v.isGone(m) || !v.want.Move.Ends && !pending
+		done[keyOf(m.Old)] = v.isGone(m) || !v.want.Move.Ends && !pending
 	}
 	return done, left
 }

@@ -24,9 +24,9 @@ func Next(w *World, t *Transaction, place int, m *Memo) Step {
 		return v.giveBack(w.Interrupted)
 	case v.f.failed != nil:
 		return v.giveBack(v.f.failed)
-	case w.Objects == nil, w.Turn.Met:
+	case w.Snapshot == nil, w.Turn.Met:
 		return do(Request{Verb: ReadAll, Why: "who holds what, and what serves"})
-	case v.want.Release == nil && w.Objects.Closed() || w.Turn.Closing && len(v.f.taken) > 0:
+	case v.want.Release == nil && w.Snapshot.ClosedBy != "" || w.Turn.Closing && len(v.f.taken) > 0:
 		return v.giveBack(&report.ClosingError{Namespace: t.Settings.Config.LedgerNamespace})
 	case t.Settings.InTurn && w.Turn.Alone == 0:
 		return do(Request{Verb: Announce, Why: "another command for the lease may have crashed"})
@@ -156,7 +156,7 @@ func (v view) end(err error) Step {
 		return Step{Tells: events}
 	}
 	o := &Outcome{Err: err, Unfinished: err != nil && v.isUnfinished()}
-	if v.w.Objects == nil {
+	if v.w.Snapshot == nil {
 		return Step{Outcome: o}
 	}
 	o.Rest = v.rest()

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -21,34 +21,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
 )
 
-// Object is an object of a deployment group as it was read.
-type Object struct {
-	Kind  kinds.Kind
-	Live  *unstructured.Unstructured
-	Group lease.Group
-	// Lease is the lease that it is of, by its namespace and its labels.
-	Lease lease.ID
-	// Ours is true if this program wrote it. Stays is true if Akash's provider keeps it: then this program withdraws its
-	// fields, and deletes nothing.
-	Ours, Stays bool
-	// Near are the names of the claims that it may serve.
-	Near []string
-	// Record is the host of a DNS record, empty for any other object.
-	Record string
-	// Runs is true for what the lease runs: it serves no claim by itself.
-	Runs bool
-}
-
-func (o Object) uid() types.UID { return o.Live.GetUID() }
-
-// String returns the kind, and the namespace and name.
-func (o Object) String() string {
-	return o.Kind.Singular + " " + o.Live.GetNamespace() + "/" + o.Live.GetName()
-}
-
 // seenObject is what was seen of an object since everything was read.
 type seenObject struct {
-	object Object
+	object observed.Object
 	// there is true while it exists for the deployment group that it was of.
 	there bool
 	// sent is when the request was sent that saw it last, answered when its answer came; at is that by the steady clock.
@@ -72,8 +47,8 @@ type seenObject struct {
 func (f *facts) foldObject(r Request, live *unstructured.Unstructured, sent, answered Stamp, at time.Time) {
 	on := On[OfObject](r)
 	o := on.Object
-	s := f.objects[o.uid()]
-	s.there = live != nil && live.GetUID() == o.uid() && state.SameTenant(o.Live, live)
+	s := f.objects[o.UID()]
+	s.there = live != nil && live.GetUID() == o.UID() && state.SameTenant(o.Live, live)
 	if !s.there && s.by == 0 {
 		s.by = on.Read
 	}
@@ -86,14 +61,14 @@ func (f *facts) foldObject(r Request, live *unstructured.Unstructured, sent, ans
 		s.deleted = answered
 	}
 	s.sent, s.answered, s.at, s.stale, s.unclear = sent, answered, at, false, false
-	f.objects[o.uid()] = s
+	f.objects[o.UID()] = s
 }
 
 // foldDelete records the answer to the delete of an object, or to the withdrawal from it. An object without finalizers is
 // gone then.
 func (f *facts) foldDelete(r Request, a Answer, sent, answered Stamp, at time.Time) {
 	on := On[OfObject](r)
-	s := f.objects[on.Object.uid()]
+	s := f.objects[on.Object.UID()]
 	s.object, s.there, s.answered, s.at = on.Object, true, answered, at
 	switch {
 	case a.Stale:
@@ -107,7 +82,7 @@ func (f *facts) foldDelete(r Request, a Answer, sent, answered Stamp, at time.Ti
 		}
 	}
 	s.sent = sent
-	f.objects[on.Object.uid()] = s
+	f.objects[on.Object.UID()] = s
 }
 
 // reading returns the latest reading of everything that the owner has.
@@ -115,7 +90,7 @@ func (v view) reading() look {
 	if now := v.w.looks[v.group.Owner]; now.sent > v.w.read {
 		return now
 	}
-	return look{v.w.Objects, v.w.read}
+	return look{v.w.Snapshot, v.w.read}
 }
 
 // readOwner returns the request for another such reading, which has to be sent after a stamp. If one that was has failed, so has
@@ -143,7 +118,7 @@ func (v view) changed() (last Stamp) {
 }
 
 // remove deletes an object, or withdraws this program's fields from one that stays; message goes into the event.
-func (v view) remove(o Object, message string) Step {
+func (v view) remove(o observed.Object, message string) Step {
 	return v.removeAs(o, v.goneAs(report.Deleted), message)
 }
 
@@ -156,15 +131,15 @@ func (v view) goneAs(otherwise report.Action) report.Action {
 }
 
 // removeAs is remove with what a person is told.
-func (v view) removeAs(o Object, action report.Action, message string) Step {
-	s, known := v.f.objects[o.uid()]
+func (v view) removeAs(o observed.Object, action report.Action, message string) Step {
+	s, known := v.f.objects[o.UID()]
 	event := &Event{Action: action, Object: o, Message: message}
 	changes := v.change(func() plan.Change { return plan.Remove(o.Kind.Singular, o.Live, message) })
 	switch pause := v.pause(o.String(), s.misses, s.at); {
 	case known && (s.deleted > 0 || !s.there && !s.stale):
 		return Step{}
 	case s.stale && s.misses >= v.t.Settings.Tries:
-		return v.giveBack(inVain(o.key(), "deleted", s.object.Live, s.why))
+		return v.giveBack(inVain(keyOf(o), "deleted", s.object.Live, s.why))
 	case s.stale && !pause.idle():
 		return pause
 	case s.stale && !s.unclear:
@@ -186,7 +161,7 @@ func (v view) removeAs(o Object, action report.Action, message string) Step {
 
 // await waits until objects are gone; text is what a person is told of one that is still there when the time is over. The time
 // begins with the first wait of the lease.
-func (v view) await(objects []Object, text func(Object) string) Step {
+func (v view) await(objects []observed.Object, text func(observed.Object) string) Step {
 	begun, late, gone := v.w.Clock, []string(nil), []string(nil)
 	for _, s := range v.f.objects {
 		if !s.since.IsZero() && s.since.Before(begun) {
@@ -195,7 +170,7 @@ func (v view) await(objects []Object, text func(Object) string) Step {
 	}
 	over := begun.Add(v.t.Settings.Wait)
 	for _, o := range objects {
-		s, known := v.f.objects[o.uid()]
+		s, known := v.f.objects[o.UID()]
 		next := v.untilNext(o.String()+" to be gone", s.at, over)
 		switch {
 		case !v.t.Settings.Waits, known && !s.there:
@@ -220,13 +195,15 @@ func (v view) await(objects []Object, text func(Object) string) Step {
 }
 
 // deletedObjects returns the objects that the lease has deleted beside what it runs, in one order.
-func (v view) deletedObjects() (out []Object) {
+func (v view) deletedObjects() (out []observed.Object) {
 	for _, s := range v.f.objects {
 		if s.deleted > 0 && !s.object.Runs {
 			out = append(out, s.object)
 		}
 	}
-	slices.SortFunc(out, func(a, b Object) int { return strings.Compare(a.String()+string(a.uid()), b.String()+string(b.uid())) })
+	slices.SortFunc(out, func(a, b observed.Object) int {
+		return strings.Compare(a.String()+string(a.UID()), b.String()+string(b.UID()))
+	})
 	return out
 }
 
@@ -283,7 +260,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 		if s := v.readGrounds(k, live, now.answered); !s.idle() {
 			return s, nil
 		}
-		adopts = !labelled || mine || !v.w.Objects.Entitled(Object{Kind: k.Kind, Live: live, Group: id.Group()}, v.w.Claim, v.w.claimsOf(id.Group()))
+		adopts = !labelled || mine || !observed.Object{Kind: k.Kind, Live: live, Group: id.Group()}.IsEntitled(v.w.claimsOf(id.Group()), v.w.Claim)
 	}
 	switch lost := v.lostOf(k, live); {
 	case adopts && lost != nil:
@@ -301,8 +278,8 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	}
 	refusal := &report.HeldError{Lease: v.id}
 	for _, h := range v.things {
-		rests := v.w.Objects.Grounds(Object{Kind: k.Kind, Live: render.Rendered(o), Group: v.group}, []*state.Claim{h.Claim()})
-		if slices.ContainsFunc(rests, func(g Ground) bool { return g.Name == h.Name() }) {
+		rests := observed.GroundsOf(observed.Object{Kind: k.Kind, Live: render.Rendered(o), Group: v.group}, []*state.Claim{h.Claim()})
+		if slices.ContainsFunc(rests, func(g observed.Ground) bool { return g.Name == h.Name() }) {
 			refusal.Held = append(refusal.Held, report.HeldThing{Kind: h.Kind, Thing: h.Thing, By: holder, At: h.At})
 		}
 	}
@@ -313,7 +290,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 func (v view) staysDeclared(k Key) bool {
 	now := v.w.live(k)
 	return k.Kind == kinds.ProviderLeasedIP && now.conflict != nil && now.live != nil &&
-		slices.ContainsFunc(v.reading().objects.DeclaredIn(v.id.Namespace(), v.group), func(o Object) bool { return o.uid() == now.live.GetUID() })
+		slices.ContainsFunc(v.reading().snapshot.DeclaredIn(v.id.Namespace(), v.group), func(o observed.Object) bool { return o.UID() == now.live.GetUID() })
 }
 
 func (v view) applied(d Desired) render.Object {
@@ -349,18 +326,18 @@ func (v view) byHand(d Desired, live *unstructured.Unstructured, managers []stri
 	if v.runs(d.Object) {
 		return deployed.StandingOf(live, v.group, v.id.Namespace()) == deployed.Ours
 	}
-	return v.isOwn(d, live) && v.w.Objects.Ours(live)
+	return v.isOwn(d, live) && v.w.Snapshot.Ownership(live).Ours
 }
 
 // readGrounds reads the claims on which an object rests that were not read after it.
 func (v view) readGrounds(k Key, live *unstructured.Unstructured, answered Stamp) Step {
-	parts := v.w.Objects.Grounds(Object{Kind: k.Kind, Live: live, Group: v.group}, v.w.claimsOf(v.group))
+	parts := observed.GroundsOf(observed.Object{Kind: k.Kind, Live: live, Group: v.group}, v.w.claimsOf(v.group))
 	return v.readUnderneath(parts, answered, "who holds it now")
 }
 
 // lostOf returns an error if the lease does not hold a claim of an object that it is about to take over.
 func (v view) lostOf(k Key, live *unstructured.Unstructured) error {
-	lost := v.w.Objects.Lost(Object{Kind: k.Kind, Live: live, Group: v.group}, v.w.Claim, v.w.claimsOf(v.group))
+	lost := observed.Object{Kind: k.Kind, Live: live, Group: v.group}.Lost(v.w.claimsOf(v.group), v.w.Claim)
 	for _, h := range v.things {
 		if !slices.Contains(lost, h.Name()) {
 			continue
@@ -378,10 +355,10 @@ func (v view) lostOf(k Key, live *unstructured.Unstructured) error {
 // written it, or the command adopts the owner's objects.
 func (v view) adopts(k Key, live *unstructured.Unstructured, id lease.ID, labelled bool) bool {
 	if labelled && id.Owner == v.group.Owner && id.Group() != v.group && slices.Contains(kinds.ClaimLike, k.Kind) {
-		return v.w.Objects.Ours(live) || v.want.Adopt
+		return v.w.Snapshot.Ownership(live).Ours || v.want.Adopt
 	}
 	if !labelled {
-		id, labelled = v.w.Objects.Tenant(live.GetNamespace()), true
+		id, labelled = v.w.Snapshot.Tenants[live.GetNamespace()], true
 	}
 	return v.want.Adopt && labelled && id.Owner == v.group.Owner
 }

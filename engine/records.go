@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -17,15 +18,9 @@ import (
 // The DNS records of a lease are written after its routes, so that a name never points at a host that nothing serves. A DNS name
 // has one writer.
 
-// recordWait limits how long a lease waits for a replaced record to be gone if it waits for nothing else: if the command ended at
+// RecordWait limits how long a lease waits for a replaced record to be gone if it waits for nothing else: if the command ended at
 // once, the name would have no record.
-const recordWait = 30 * time.Second
-
-// Replaced is a record that has to be gone before others are created, and the reason.
-type Replaced struct {
-	Object Object
-	Why    string
-}
+const RecordWait = 30 * time.Second
 
 // dns returns the records that the lease wants, with what the cluster publishes as far as that was read.
 func (v view) dns() (render.DNS, error) {
@@ -84,10 +79,10 @@ func byHost(records []render.Object) (out [][]render.Object) {
 // putHost writes the records of one host, unless another deployment has its records.
 func (v view) putHost(records []render.Object) Step {
 	host := recordHost(records[0])
-	if by := v.w.Objects.RecordHolder(v.group, v.w.Claim(state.HostName(host)), host); by != "" {
+	if by := v.w.Snapshot.RecordHolder(v.group, v.w.Claim(state.HostName(host)), host); by != "" {
 		return v.tells(Event{Action: report.Skipped, Kind: "dns", Thing: host, Message: "deployment " + by + " has its records", Once: "records of " + host})
 	}
-	replaced, again := v.w.Objects.ToReplace(v.group, host, records)
+	replaced, again := v.w.Snapshot.ToReplace(v.group, host, records)
 	for _, old := range replaced {
 		if s := v.removeAs(old.Object, report.Replaced, old.Why); !s.idle() {
 			return s
@@ -126,13 +121,13 @@ func isStuck(o render.Object) string { return "stuck " + KeyOf(o).String() }
 
 // awaitReplaced waits until the API server has removed replaced records: one that a finalizer keeps is still served by DNS. gone is
 // false if one still exists when the time is over.
-func (v view) awaitReplaced(replaced []Replaced) (gone bool, s Step) {
+func (v view) awaitReplaced(replaced []observed.Replaced) (gone bool, s Step) {
 	limit := v.t.Settings.Wait
 	if limit == 0 {
-		limit = recordWait
+		limit = RecordWait
 	}
 	for _, old := range replaced {
-		seen, known := v.f.objects[old.Object.uid()]
+		seen, known := v.f.objects[old.Object.UID()]
 		over := seen.since.Add(limit)
 		next := v.untilNext(old.Object.String()+" to be gone", seen.at, over)
 		switch {
@@ -157,13 +152,13 @@ func (v view) handledRecords() (handled []render.Object, stuck []string) {
 	}
 	for _, of := range byHost(records.Objects) {
 		host := recordHost(of[0])
-		if v.w.Objects.RecordHolder(v.group, v.w.Claim(state.HostName(host)), host) != "" {
+		if v.w.Snapshot.RecordHolder(v.group, v.w.Claim(state.HostName(host)), host) != "" {
 			continue
 		}
 		handled = append(handled, of...)
-		replaced, _ := v.w.Objects.ToReplace(v.group, host, of)
+		replaced, _ := v.w.Snapshot.ToReplace(v.group, host, of)
 		for _, old := range replaced {
-			if seen := v.f.objects[old.Object.uid()]; seen.there && v.t.Settings.Waits {
+			if seen := v.f.objects[old.Object.UID()]; seen.there && v.t.Settings.Waits {
 				stuck = append(stuck, fmt.Sprintf("%s to be gone, so that another can take its place", old.Object))
 				break
 			}
@@ -181,9 +176,9 @@ func (v view) keptRecords() (out []Key) {
 	}
 	records, _ := v.dns()
 	for _, h := range records.Unknown {
-		for _, o := range v.w.Objects.RecordsOf(h.Name) {
+		for _, o := range v.w.Snapshot.Records.Of(h.Name) {
 			if o.Group == v.group {
-				out = append(out, o.key())
+				out = append(out, keyOf(o))
 			}
 		}
 	}
@@ -197,7 +192,7 @@ func recordHost(o render.Object) string { return status.RecordHost(render.Render
 
 // replacement is a route that goes, with the one in its place.
 type replacement struct {
-	old Object
+	old observed.Object
 	new Key
 }
 
@@ -210,7 +205,7 @@ func (v view) replaced() (out []replacement) {
 			out = append(out, replacement{m.Old, m.New})
 		}
 	}
-	if v.want.Apply == nil || v.w.Objects.Hostnames() {
+	if v.want.Apply == nil || v.w.Snapshot.Operators.Hostname {
 		return out
 	}
 	for _, o := range v.wanted().objects {
@@ -218,7 +213,7 @@ func (v view) replaced() (out []replacement) {
 			continue
 		}
 		for _, use := range v.wanted().uses[KeyOf(o)] {
-			for _, was := range v.w.Objects.Serving(state.HostName(use.Host)) {
+			for _, was := range v.w.Snapshot.Serving.Of(state.HostName(use.Host)) {
 				sameRoute := func(u state.Use) bool { return u.Host == use.Host && u.Path == use.Path && !u.Redirect }
 				if v.goesFor(was, use) && (was.Kind != o.Kind || was.Group != v.group && onGateway(o.Kind)) &&
 					slices.Contains(kinds.RouteKinds, was.Kind) && slices.ContainsFunc(state.HostUses(was.Live), sameRoute) {
@@ -231,7 +226,7 @@ func (v view) replaced() (out []replacement) {
 }
 
 // goesFor reports whether the lease deletes a live object in favour of its own route.
-func (v view) goesFor(was Object, use state.Use) bool {
+func (v view) goesFor(was observed.Object, use state.Use) bool {
 	if was.Group == v.group {
 		return v.want.Prune
 	}
@@ -257,7 +252,7 @@ func (v view) awaitSuccessors() Step {
 		return Step{}
 	}
 	for _, r := range v.replaced() {
-		if _, stays := v.f.stays[r.old.key()]; stays || v.f.served[r.new] {
+		if _, stays := v.f.stays[keyOf(r.old)]; stays || v.f.served[r.new] {
 			continue
 		}
 		k := r.new
@@ -289,7 +284,7 @@ func (v view) awaitServing(r replacement, k Key) Step {
 		switch {
 		case s.live == nil:
 			return k.Kind.Kind + " " + nameOf(k) + " is not there"
-		case v.t.Settings.AssumeServing && (!v.w.Objects.Reports(k.Kind, v.w.live(gateway).live) || state.Serves(state.Reports(s.live, state.Routers{}))):
+		case v.t.Settings.AssumeServing && (!v.w.Snapshot.ReportsOn(k.Kind, v.w.live(gateway).live) || state.Serves(state.Reports(s.live, state.Routers{}))):
 			return ""
 		case v.t.Settings.AssumeServing:
 			return state.ToBeAccepted(k.Kind, k.Namespace, k.Name, state.Reports(s.live, state.Routers{}))
@@ -304,7 +299,7 @@ func (v view) awaitServing(r replacement, k Key) Step {
 			text += "; " + cmp.Or(v.t.Settings.GoesOn, "the same command") + " goes on, and --assume-serving does without a controller's word"
 		}
 		return Step{Stays: &stay{r.old, text}, Tells: []Event{{
-			Action: report.Kept, Of: r.old.key(), Message: "it stays: " + text, Once: "stays " + r.old.key().String(),
+			Action: report.Kept, Of: keyOf(r.old), Message: "it stays: " + text, Once: "stays " + keyOf(r.old).String(),
 		}}}
 	}
 	if onGateway(k.Kind) && len(s.Requests) > 0 && v.w.live(gateway).sent < v.w.live(k).sent { // both are looked at again
@@ -315,18 +310,18 @@ func (v view) awaitServing(r replacement, k Key) Step {
 
 // stay is an old route whose successor is not known to serve, and what that lacks.
 type stay struct {
-	old   Object
+	old   observed.Object
 	lacks string
 }
 
 // isStaying reports whether the lease leaves an object because a successor is not known to serve: the old route, its companion
 // objects, and the DNS records of what the lease holds.
-func (v view) isStaying(o Object) bool {
+func (v view) isStaying(o observed.Object) bool {
 	switch {
 	case len(v.f.stays) == 0 || o.Kind == kinds.Service || slices.Contains(kinds.ClaimLike, o.Kind):
 		return false
-	case o.Record != "":
-		return slices.ContainsFunc(v.things, func(h state.Hold) bool { return h.Name() == state.HostName(o.Record) })
+	case o.Record() != "":
+		return slices.ContainsFunc(v.things, func(h state.Hold) bool { return h.Name() == state.HostName(o.Record()) })
 	case o.Kind == kinds.BackendTLSPolicy: // named after a Service, which several routes may share
 		return true
 	}

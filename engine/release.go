@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -53,7 +54,7 @@ type Left struct {
 
 // LeftFor is an object that serves another lease.
 type LeftFor struct {
-	Object Object
+	Object observed.Object
 	Lease  lease.ID
 }
 
@@ -87,7 +88,7 @@ func (v view) everything() bool {
 func (v view) isIdle() bool {
 	goes, _ := v.written()
 	return len(goes) == 0 && !slices.ContainsFunc(v.w.claimsOf(v.group), func(c *state.Claim) bool {
-		return slices.ContainsFunc(c.Entries(v.group), func(p state.Part) bool { return v.goes(v.reading().objects, c, p) })
+		return slices.ContainsFunc(c.Entries(v.group), func(p state.Part) bool { return v.goes(v.reading().snapshot, c, p) })
 	})
 }
 
@@ -131,7 +132,7 @@ func (v view) checkNamed() Step {
 	if v.want.Release == nil || len(v.want.Release.Named) == 0 || v.changed() > 0 || v.f.kept.deleted {
 		return Step{}
 	}
-	all := v.reading().objects.LiveOf(v.group, v.f.kept.definition)
+	all := v.reading().snapshot.LiveOf(v.group, v.f.kept.definition)
 	for _, id := range v.want.Release.Named {
 		if live, elsewhere := state.Elsewhere(id, all); elsewhere {
 			return v.giveBack(&report.ElsewhereError{Named: id, Live: live, Next: fmt.Sprintf(
@@ -181,7 +182,7 @@ func (v view) left() (out Left) {
 	if v.want.Release == nil && v.want.Apply == nil {
 		return out
 	}
-	of := v.reading().objects
+	of := v.reading().snapshot
 	for _, c := range v.w.claimsOf(v.group) {
 		thing := report.KeptThing{Kind: c.Kind, Thing: c.Thing}
 		for _, p := range c.PartsOf(v.group) {
@@ -280,13 +281,13 @@ func (v view) takeOff() Step {
 	declared := v.onlyDeclared()
 	for _, k := range keysOf(v.f.made) {
 		live := v.f.made[k]
-		o := Object{Kind: k.Kind, Live: live, Group: v.group, Lease: v.id, Ours: true, Runs: v.runs(render.Object{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name})}
-		lost := slices.ContainsFunc(v.w.Objects.Grounds(o, v.w.claimsOf(v.group)), func(g Ground) bool {
+		o := observed.Object{Kind: k.Kind, Live: live, Group: v.group, Lease: v.id, Ours: true, Runs: v.runs(render.Object{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name})}
+		lost := slices.ContainsFunc(observed.GroundsOf(o, v.w.claimsOf(v.group)), func(g observed.Ground) bool {
 			c := v.w.Claim(g.Name)
 			return c != nil && c.Owner != v.group.Owner
 		})
-		s := v.f.objects[o.uid()]
-		if !lost && (!declared || !slices.Contains(kinds.ClaimLike, k.Kind)) || s.deleted > 0 || s.misses >= v.t.Settings.Tries || v.f.refused[string(o.uid())] != nil {
+		s := v.f.objects[o.UID()]
+		if !lost && (!declared || !slices.Contains(kinds.ClaimLike, k.Kind)) || s.deleted > 0 || s.misses >= v.t.Settings.Tries || v.f.refused[string(o.UID())] != nil {
 			continue
 		}
 		if s := v.removeAs(o, report.Deleted, "taken back"); !s.idle() {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -92,7 +93,7 @@ var verbs = map[Verb]struct {
 	Forget:       {pinned: "the definition as it was seen"},
 	Get:          {shows: func(on fmt.Stringer, a Answer) bool { return on.(OfClaim).isDone(a.Claim) }},
 	GetObject: {shows: func(on fmt.Stringer, a Answer) bool {
-		return a.Live == nil || a.Live.GetUID() != on.(OfObject).Object.uid()
+		return a.Live == nil || a.Live.GetUID() != on.(OfObject).Object.UID()
 	}},
 	GetDefinition: {shows: func(on fmt.Stringer, a Answer) bool {
 		return a.Definition == nil && on.(OfDefinition).Definition != nil
@@ -146,7 +147,7 @@ func (on OfClaim) isDone(c *state.Claim) bool {
 // OfObject is an object as it was seen. Again is true if it was read again for a delete, Read is when the reading was sent that has shown it.
 // For is the object for which it makes way.
 type OfObject struct {
-	Object Object
+	Object observed.Object
 	Again  bool
 	Read   Stamp
 	For    Key
@@ -243,7 +244,7 @@ func (r Request) known() string {
 	case nil:
 		return ""
 	case OfObject:
-		return string(on.Object.uid())
+		return string(on.Object.UID())
 	case OfDefinition:
 		return kept.Name(on.Group)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -19,13 +20,13 @@ type Running struct {
 	// Stages are the objects that it wants, in the order in which they are written.
 	Stages [][]render.Object
 	// Live are the objects of their kinds in the lease's namespace.
-	Live []Object
+	Live []observed.Object
 	// Left says what the lease lacks.
 	Left []Event
 	// Unwanted are the objects that the lease does not want any more; replaced ones alone if nothing is pruned.
-	Unwanted []Object
+	Unwanted []observed.Object
 	// Former is what the deployment group runs in other namespaces, by namespace, in the order in which it is deleted.
-	Former map[string][]Object
+	Former map[string][]observed.Object
 	// Reserves is true if the order's reservation is to become the lease's. Disowns is true if Akash's provider is to be removed
 	// from the managers of what the lease has taken over.
 	Reserves, Disowns bool
@@ -97,7 +98,7 @@ func (v view) pruneRuns() Step {
 	}
 	former := maps.Clone(v.f.running.running.Former)
 	for _, namespace := range slices.Sorted(maps.Keys(former)) {
-		declared := v.reading().objects.DeclaredIn(namespace, v.group)
+		declared := v.reading().snapshot.DeclaredIn(namespace, v.group)
 		if len(declared) == 0 {
 			continue
 		}
@@ -124,7 +125,7 @@ func (w *World) foldRunning(f *facts, a Answer, sent, answered Stamp) {
 	f.running = seenRunning{a.Running, sent}
 	live := map[Key]*unstructured.Unstructured{}
 	for _, o := range a.Running.Live {
-		live[o.key()] = o.Live
+		live[keyOf(o)] = o.Live
 	}
 	for _, o := range slices.Concat(a.Running.Stages...) {
 		w.seeLive(KeyOf(o), live[KeyOf(o)], sent, answered)
@@ -134,7 +135,7 @@ func (w *World) foldRunning(f *facts, a Answer, sent, answered Stamp) {
 // Runs is what a deployment group runs.
 type Runs struct {
 	// Objects are what this program runs for it, by namespace, in the order in which they are deleted, the Manifest last.
-	Objects map[string][]Object
+	Objects map[string][]observed.Object
 	// Reserved are the leases of the group that have taken over the reservations of their orders.
 	Reserved []lease.ID
 }
@@ -175,7 +176,7 @@ func (v view) endRuns() Step {
 }
 
 // endIn deletes what the deployment group runs in namespaces, and gives up the reservations of its leases there.
-func (v view) endIn(runs map[string][]Object) Step {
+func (v view) endIn(runs map[string][]observed.Object) Step {
 	for _, namespace := range slices.Sorted(maps.Keys(runs)) {
 		for i, o := range runs[namespace] {
 			if o.Kind == kinds.Manifest {
@@ -187,7 +188,7 @@ func (v view) endIn(runs map[string][]Object) Step {
 				}
 			}
 			now := o
-			if s, known := v.f.objects[o.uid()]; known && s.there {
+			if s, known := v.f.objects[o.UID()]; known && s.there {
 				now = s.object
 			}
 			if now.Live.GetDeletionTimestamp() != nil || deployed.StandingOf(now.Live, v.group, "") != deployed.Ours {
@@ -205,15 +206,15 @@ func (v view) endIn(runs map[string][]Object) Step {
 }
 
 // awaitRuns waits until what the lease runs is gone, as far as finalizers keep it.
-func (v view) awaitRuns(objects []Object) Step {
-	kept := slices.DeleteFunc(slices.Clone(objects), func(o Object) bool { return len(o.Live.GetFinalizers()) == 0 })
-	return v.await(kept, func(o Object) string {
+func (v view) awaitRuns(objects []observed.Object) Step {
+	kept := slices.DeleteFunc(slices.Clone(objects), func(o observed.Object) bool { return len(o.Live.GetFinalizers()) == 0 })
+	return v.await(kept, func(o observed.Object) string {
 		return fmt.Sprintf("%s to be gone (finalizers %v); the same command goes on", o, o.Live.GetFinalizers())
 	})
 }
 
 // messageOf says what stays of an object that the lease runs.
-func messageOf(o Object) string {
+func messageOf(o observed.Object) string {
 	if templates, _, _ := unstructured.NestedSlice(o.Live.Object, "spec", "volumeClaimTemplates"); len(templates) > 0 {
 		return "its persistentvolumeclaims stay"
 	}
@@ -234,7 +235,7 @@ func (v view) declared() (out []string) {
 		return nil
 	}
 	for namespace := range v.f.runs.runs.Objects {
-		for _, o := range v.reading().objects.DeclaredIn(namespace, v.group) {
+		for _, o := range v.reading().snapshot.DeclaredIn(namespace, v.group) {
 			out = append(out, o.String())
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -45,7 +46,7 @@ func (v view) thing(name string) (h state.Hold, asked bool) {
 }
 
 // goes reports whether the group gives up its entry of a claim, by a reading of everything that the owner has.
-func (v view) goes(of Objects, c *state.Claim, p state.Part) bool {
+func (v view) goes(of *observed.Snapshot, c *state.Claim, p state.Part) bool {
 	if v.want.Release != nil || v.want.Apply != nil {
 		if !v.drops(c, p) {
 			return false
@@ -70,7 +71,7 @@ func (v view) prune() (all Step) {
 // command's turn came and after the last delete.
 func (v view) giveUp(c *state.Claim) Step {
 	now, s := v.reading(), v.w.see(c.Name())
-	keep := without(c, v.group, func(p state.Part) bool { return v.goes(now.objects, c, p) })
+	keep := without(c, v.group, func(p state.Part) bool { return v.goes(now.snapshot, c, p) })
 	step := allocate(c, OfClaim{Group: v.group, Parts: keep}, Request{Why: "the lease does not ask for it, and nothing serves it"})
 	if step.idle() || c.Deleting || c.Unreadable != "" {
 		return Step{}
@@ -124,16 +125,16 @@ func (v view) settle() (all Step) {
 
 // stands reports whether objects of the lease serve a part, as it is applied.
 func (v view) stands(c *state.Claim, p state.Part) bool {
-	return v.wanted().grounds[Ground{c.Name(), p.Key}]
+	return v.wanted().grounds[allocation{c.Name(), p.Key}]
 }
 
 // grounds returns the parts of claims that a rendered object serves.
-func (v view) grounds(o render.Object) []Ground {
+func (v view) grounds(o render.Object) []observed.Ground {
 	var claims []*state.Claim
 	if o.Kind == kinds.ProviderLeasedIP { // it names no address
 		claims = v.w.claimsOf(v.group)
 	}
-	return v.w.Objects.Grounds(Object{Kind: o.Kind, Live: render.Rendered(o), Group: v.group}, claims)
+	return observed.GroundsOf(observed.Object{Kind: o.Kind, Live: render.Rendered(o), Group: v.group}, claims)
 }
 
 // isChanged reports whether the lease has changed anything.

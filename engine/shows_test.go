@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
@@ -21,7 +22,7 @@ func TestShows(t *testing.T) {
 	}
 	one, other := state.Part{Key: "one", Lease: id}, state.Part{Key: "other", Lease: id}
 	claim := engine.Request{Verb: engine.Get, On: engine.OfClaim{Group: id.Group(), Parts: []state.Part{one}}}
-	object := engine.Request{Verb: engine.GetObject, On: engine.OfObject{Object: engine.Object{Kind: kinds.Ingress, Live: route("u")}}}
+	object := engine.Request{Verb: engine.GetObject, On: engine.OfObject{Object: observed.Object{Kind: kinds.Ingress, Live: route("u")}}}
 	deleted := engine.Request{Verb: engine.GetDefinition, On: engine.OfDefinition{Group: id.Group(), Definition: &kept.Definition{}}}
 	read := engine.Request{Verb: engine.GetDefinition, On: engine.OfDefinition{Group: id.Group()}}
 	put := engine.Request{Verb: engine.Put, On: engine.OfClaim{Group: id.Group()}}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -21,7 +22,7 @@ type Event struct {
 	Kind  string
 	Thing string
 	// Object is an object that was deleted, Of the key of any other one.
-	Object  Object
+	Object  observed.Object
 	Of      Key
 	Message string
 	// From and To, Since and Until are those of a report.Event.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -21,19 +22,19 @@ type known struct {
 	sums    map[any]uint64
 	claims  map[uint64]*state.Claim
 	objects map[uint64]*stored
-	reads   map[uint64]engine.Objects
+	reads   map[uint64]*observed.Snapshot
 	bodies  map[any]*unstructured.Unstructured
 }
 
 func newKnown() known {
 	return known{
 		sums: map[any]uint64{}, claims: map[uint64]*state.Claim{}, objects: map[uint64]*stored{},
-		reads: map[uint64]engine.Objects{}, bodies: map[any]*unstructured.Unstructured{},
+		reads: map[uint64]*observed.Snapshot{}, bodies: map[any]*unstructured.Unstructured{},
 	}
 }
 
 // read returns what was read, read once. A nil exploration knows nothing.
-func (e *exploration) read(r *reading, of func() engine.Objects) engine.Objects {
+func (e *exploration) read(r *reading, of func() *observed.Snapshot) *observed.Snapshot {
 	if e == nil {
 		return of()
 	}

@@ -22,7 +22,7 @@ func (v view) judge() state.Judge {
 
 // find returns who has a part of a claim.
 func (v view) find(h state.Hold, c *state.Claim, p state.Part) state.Finding {
-	f := v.w.Objects.Finding(v.judge(), h, p, v.settled(c), v.w.claimsOfEndpoint(h.SharingKey), v.w.isClaimed)
+	f := v.w.Snapshot.Decide(v.judge(), v.t.Settings.Config, h, p, v.settled(c), v.w.claimsOfEndpoint(h.SharingKey), v.w.isClaimed)
 	if f.Verdict == state.Held {
 		if at := v.rival(h.Name(), f.By); at != "" {
 			f.By = state.Holder{Owner: f.By.Owner, Lease: f.By.Lease, Input: at}
@@ -43,7 +43,7 @@ func (v view) taking(h state.Hold) protocol.Taken {
 
 func (v view) takingNow(h state.Hold) protocol.Taken {
 	known, took := v.f.taken[h.Name()]
-	live := func(c *state.Claim) []lease.ID { return v.w.Objects.Live(c, v.group) }
+	live := func(c *state.Claim) []lease.ID { return v.w.Snapshot.LiveFor(c, v.group) }
 	if v.want.Apply != nil {
 		live = nil
 	}
@@ -96,7 +96,7 @@ func (v view) hostsBelow(h state.Hold, claims []*state.Claim) (held []report.Hel
 	for _, c := range hosts {
 		held = append(held, v.heldBy(c, h.At))
 	}
-	for host, uses := range v.w.Objects.Below(h.Thing) {
+	for host, uses := range v.w.Snapshot.Below(h.Thing) {
 		if v.w.isClaimed(host) {
 			continue
 		}

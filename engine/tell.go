@@ -27,7 +27,7 @@ func (v view) tell(stage []Desired) (events []Event) {
 			continue
 		}
 		if _, unclear := v.f.unclear[k]; unclear && !known {
-			if did.action = report.Configured; v.w.Objects.At(k) == nil {
+			if did.action = report.Configured; v.w.at(k) == nil {
 				did.action = report.Created
 			}
 		}
@@ -51,7 +51,7 @@ func (v view) tell(stage []Desired) (events []Event) {
 
 // untold tells what a lease has written of a stage that it has not written as a whole.
 func (v view) untold() (events []Event) {
-	if v.want.Apply == nil && v.want.Move == nil || v.w.Objects == nil || v.wanted().err != nil {
+	if v.want.Apply == nil && v.want.Move == nil || v.w.Snapshot == nil || v.wanted().err != nil {
 		return nil
 	}
 	stages := v.stages

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -21,7 +22,7 @@ func (v view) unmovable() Step {
 		return Step{}
 	}
 	d, _ := v.kept()
-	if live, elsewhere := state.Elsewhere(v.id, v.reading().objects.LiveOf(v.group, d)); elsewhere && !t.Whole {
+	if live, elsewhere := state.Elsewhere(v.id, v.reading().snapshot.LiveOf(v.group, d)); elsewhere && !t.Whole {
 		return v.giveBack(&report.ElsewhereError{Named: v.id, Live: live, Next: fmt.Sprintf(
 			"--to %s transfers to that lease; if the deployment has moved to the new one, apply the definition of that first", live)})
 	}
@@ -129,9 +130,9 @@ func (v view) touchFormer() Step {
 		if !slices.ContainsFunc(v.w.Turn.Fenced, func(a *state.Announcement) bool { return a.Names(g) }) {
 			continue
 		}
-		for _, o := range v.reading().objects.Written(g, state.Choice{}) {
-			s, known := v.f.objects[o.uid()]
-			if v.f.touched[o.uid()] || known && (s.deleted > 0 || !s.there) || v.defines(o) {
+		for _, o := range v.reading().snapshot.Written.Of(g) {
+			s, known := v.f.objects[o.UID()]
+			if v.f.touched[o.UID()] || known && (s.deleted > 0 || !s.there) || v.defines(o) {
 				continue
 			}
 			return do(Request{Verb: Touch, On: OfObject{Object: o}, Why: "a crashed command may be about to delete it"})
@@ -145,7 +146,7 @@ func (v view) tellOpen() Step {
 	var events []Event
 	for _, name := range v.takenNames() {
 		c := v.w.Claim(name)
-		open := slices.DeleteFunc(c.PartsOf(v.group), func(p state.Part) bool { return !v.open[Ground{name, p.Key}] })
+		open := slices.DeleteFunc(c.PartsOf(v.group), func(p state.Part) bool { return !v.open[allocation{name, p.Key}] })
 		if len(open) == 0 {
 			continue
 		}
@@ -214,11 +215,11 @@ func (v view) isNamed(name string) bool {
 
 // withNamed adds the parts of the claims that the lease takes over to those that it asks for. open are the parts that its definition
 // does not route: they keep their service, or get the one with which the lease once asked for them.
-func (v view) withNamed(things []state.Hold) (_ []state.Hold, open map[Ground]bool) {
+func (v view) withNamed(things []state.Hold) (_ []state.Hold, open map[allocation]bool) {
 	if v.want.Transfer == nil {
 		return things, nil
 	}
-	open = map[Ground]bool{}
+	open = map[allocation]bool{}
 	at := make(map[string]int, len(things))
 	for i, h := range things {
 		at[h.Name()] = i
@@ -234,7 +235,7 @@ func (v view) withNamed(things []state.Hold) (_ []state.Hold, open map[Ground]bo
 				continue
 			}
 			things[i].Parts = append(slices.Clone(things[i].Parts), v.asAsked(c, p))
-			open[Ground{c.Name(), p.Key}] = true
+			open[allocation{c.Name(), p.Key}] = true
 		}
 	}
 	slices.SortFunc(things, state.Hold.Compare)
@@ -260,7 +261,7 @@ func (v view) routed(h state.Hold) []state.Part {
 	if len(v.open) == 0 {
 		return parts
 	}
-	return slices.DeleteFunc(slices.Clone(parts), func(p state.Part) bool { return v.open[Ground{h.Name(), p.Key}] })
+	return slices.DeleteFunc(slices.Clone(parts), func(p state.Part) bool { return v.open[allocation{h.Name(), p.Key}] })
 }
 
 // takesOver returns how a part of a thing is taken over, nil if it is not.
@@ -291,12 +292,12 @@ func (v view) formerOf(c *state.Claim, p state.Part) string {
 		from = former
 	}
 	now := v.reading()
-	stands := func(o Object) bool {
-		live := v.w.live(o.key())
+	stands := func(o observed.Object) bool {
+		live := v.w.live(keyOf(o))
 		gone := live.answered > now.sent && (live.live == nil || !state.SameTenant(o.Live, live.live))
-		return !gone && slices.Contains(o.Near, c.Name()) && now.objects.StandsFor(o, c, p)
+		return !gone && slices.Contains(o.Near, c.Name()) && o.StandsFor(c, p)
 	}
-	if from == v.group || !slices.ContainsFunc(now.objects.Written(from, state.Choice{}), stands) {
+	if from == v.group || !slices.ContainsFunc(now.snapshot.Written.Of(from), stands) {
 		return ""
 	}
 	return from.String()
@@ -309,5 +310,5 @@ func (v view) isLeftAlone(o render.Object) bool {
 		return false
 	}
 	serves := v.grounds(o)
-	return len(serves) > 0 && !slices.ContainsFunc(serves, func(g Ground) bool { return v.isNamed(g.Name) })
+	return len(serves) > 0 && !slices.ContainsFunc(serves, func(g observed.Ground) bool { return v.isNamed(g.Name) })
 }

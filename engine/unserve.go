@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -14,8 +15,8 @@ import (
 
 // written returns the objects that go: those that this program wrote for the group, and those of former holders that still
 // serve what the group gives up. kept are those of the group that serve another lease since a transfer.
-func (v view) written() (goes []Object, others []LeftFor) {
-	of := v.reading().objects
+func (v view) written() (goes []observed.Object, others []LeftFor) {
+	of := v.reading().snapshot
 	if v.only() != nil {
 		for _, a := range v.only() {
 			if !v.isLive(a) {
@@ -24,7 +25,7 @@ func (v view) written() (goes []Object, others []LeftFor) {
 		}
 		return goes, nil
 	}
-	for _, o := range of.Written(v.group, v.choice()) {
+	for _, o := range of.Chosen(v.group, v.choice()) {
 		if v.isWanted(o) {
 			continue
 		}
@@ -40,8 +41,8 @@ func (v view) written() (goes []Object, others []LeftFor) {
 			if !handed || !v.drops(c, p) {
 				continue
 			}
-			for _, o := range of.Written(former, state.Choice{}) {
-				if slices.Contains(o.Near, c.Name()) && of.StandsFor(o, c, p) && !of.Entitled(o, v.w.Claim, v.w.claimsOf(former)) {
+			for _, o := range of.Written.Of(former) {
+				if slices.Contains(o.Near, c.Name()) && o.StandsFor(c, p) && !o.IsEntitled(v.w.claimsOf(former), v.w.Claim) {
 					goes = append(goes, o)
 				}
 			}
@@ -73,7 +74,7 @@ func (v view) drops(c *state.Claim, p state.Part) bool {
 }
 
 // isWanted reports whether an object of the group stays where an apply deletes what is not defined any more.
-func (v view) isWanted(o Object) bool {
+func (v view) isWanted(o observed.Object) bool {
 	if v.want.Apply == nil {
 		return false
 	}
@@ -81,28 +82,28 @@ func (v view) isWanted(o Object) bool {
 }
 
 // defines reports whether the lease wants an object of this kind and name.
-func (v view) defines(o Object) bool {
-	return v.wanted().keys[o.key()] || o.Record != "" && slices.Contains(v.keptRecords(), o.key())
+func (v view) defines(o observed.Object) bool {
+	return v.wanted().keys[keyOf(o)] || o.Record() != "" && slices.Contains(v.keptRecords(), keyOf(o))
 }
 
 // strays returns the routes and Services that this program wrote for other deployments, and that serve what the lease holds: the
 // old ones of a transfer, or those of a command that was taken for crashed and went on writing.
-func (v view) strays() (out []Object) {
+func (v view) strays() (out []observed.Object) {
 	if v.want.Apply == nil {
 		return nil
 	}
-	of, known := v.reading().objects, map[types.UID]bool{}
+	of, known := v.reading().snapshot, map[types.UID]bool{}
 	for _, h := range v.things {
 		c := v.w.Claim(h.Name())
 		if c == nil {
 			continue
 		}
-		for _, o := range of.Serving(h.Name()) {
-			if o.Group == v.group || known[o.uid()] || !v.removes(o.Group, c) || v.defines(o) || of.Moves(o) || v.isStaying(o) ||
+		for _, o := range of.Serving.Of(h.Name()) {
+			if o.Group == v.group || known[o.UID()] || !v.removes(o.Group, c) || v.defines(o) || of.Operators.Moves(o) || v.isStaying(o) ||
 				!v.isStray(o, h.Name()) {
 				continue
 			}
-			known[o.uid()], out = true, append(out, o)
+			known[o.UID()], out = true, append(out, o)
 		}
 	}
 	return out
@@ -110,8 +111,8 @@ func (v view) strays() (out []Object) {
 
 // readUnder reads everything again under an object whose delete has met another version: whether it still goes is asked of what was read
 // after that. So are the claims under an object of another deployment, which this command has not announced: it may have got one of them.
-func (v view) readUnder(o Object) Step {
-	s, known := v.f.objects[o.uid()]
+func (v view) readUnder(o observed.Object) Step {
+	s, known := v.f.objects[o.UID()]
 	if !known || !s.there || s.stale || s.deleted > 0 {
 		return Step{}
 	}
@@ -130,19 +131,19 @@ func (v view) readUnder(o Object) Step {
 }
 
 // isStray reports whether an object of another deployment serves what the lease holds of a claim, and nothing that its own group holds.
-func (v view) isStray(o Object, name string) bool {
+func (v view) isStray(o observed.Object, name string) bool {
 	h, asked := v.thing(name)
 	c := v.w.Claim(name)
-	serves := func(p state.Part) bool { return v.open[Ground{name, p.Key}] && v.reading().objects.StandsFor(o, c, p) }
-	return asked && c != nil && !slices.ContainsFunc(c.PartsOf(v.group), serves) && v.reading().objects.Stray(o, v.group, v.taking(h).Want.Parts, c, v.w.Claim)
+	serves := func(p state.Part) bool { return v.open[allocation{name, p.Key}] && o.StandsFor(c, p) }
+	return asked && c != nil && !slices.ContainsFunc(c.PartsOf(v.group), serves) && o.IsStray(v.group, v.taking(h).Want.Parts, c, v.w.Claim)
 }
 
 // servesOther returns the lease that holds since a transfer what an object of the group serves.
-func (v view) servesOther(of Objects, o Object) (id lease.ID, serves bool) {
+func (v view) servesOther(of *observed.Snapshot, o observed.Object) (id lease.ID, serves bool) {
 	for _, name := range o.Near {
 		c := v.w.Claim(name)
 		for _, p := range c.FormerOf(o.Group) {
-			if of.StandsFor(o, c, p) {
+			if o.StandsFor(c, p) {
 				id, serves = p.Lease, true
 			}
 		}
@@ -169,7 +170,7 @@ func (v view) unserve() Step {
 	if v.want.Apply != nil && !v.givesUp() {
 		return Step{}
 	}
-	if s := v.await(v.deletedObjects(), func(o Object) string {
+	if s := v.await(v.deletedObjects(), func(o observed.Object) string {
 		return fmt.Sprintf("%s to be gone (finalizers %v); its claim is kept until then", o, o.Live.GetFinalizers())
 	}); !s.idle() {
 		return s
@@ -184,7 +185,7 @@ func (v view) unserve() Step {
 	if v.only() != nil {
 		return Step{}
 	}
-	return v.await(v.leftByOperators(), func(o Object) string {
+	return v.await(v.leftByOperators(), func(o observed.Object) string {
 		kind, namespace, name := o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName()
 		return fmt.Sprintf("Akash's operator to remove %s; its claim is kept until then: the same command goes on. "+
 			"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s",
@@ -194,9 +195,9 @@ func (v view) unserve() Step {
 
 // removeAll deletes objects in their order: those of one kind do not depend on each other. One that is named twice, for two of the hosts
 // that it serves, is deleted once.
-func (v view) removeAll(objects []Object) (all Step) {
+func (v view) removeAll(objects []observed.Object) (all Step) {
 	for i, o := range objects {
-		if slices.ContainsFunc(objects[:i], func(before Object) bool { return before.uid() == o.uid() }) {
+		if slices.ContainsFunc(objects[:i], func(before observed.Object) bool { return before.UID() == o.UID() }) {
 			continue
 		}
 		s := v.readUnder(o)
@@ -222,7 +223,7 @@ func (v view) tellKept(others []LeftFor) Step {
 	var events []Event
 	for _, o := range others {
 		message := fmt.Sprintf("it is kept for lease %s until that is applied", o.Lease.Group())
-		events = append(events, Event{Action: report.Kept, Of: o.Object.key(), Message: message, Once: "kept " + string(o.Object.uid())})
+		events = append(events, Event{Action: report.Kept, Of: keyOf(o.Object), Message: message, Once: "kept " + string(o.Object.UID())})
 	}
 	return v.tells(events...)
 }
@@ -240,8 +241,8 @@ func (v view) rounds() int {
 
 // leftByOperators returns what Akash's operators have made for parts that the group gives up, and that Akash's provider does
 // not declare: they delete it, and until then it serves.
-func (v view) leftByOperators() (made []Object) {
-	of := v.reading().objects
+func (v view) leftByOperators() (made []observed.Object) {
+	of := v.reading().snapshot
 	for _, c := range v.w.claimsOf(v.group) {
 		for _, p := range c.PartsOf(v.group) {
 			if !v.drops(c, p) {
@@ -252,7 +253,7 @@ func (v view) leftByOperators() (made []Object) {
 				continue
 			}
 			for _, o := range by {
-				known := func(x Object) bool { return x.uid() == o.uid() }
+				known := func(x observed.Object) bool { return x.UID() == o.UID() }
 				if !o.Ours && !slices.ContainsFunc(made, known) {
 					made = append(made, o)
 				}
@@ -263,10 +264,10 @@ func (v view) leftByOperators() (made []Object) {
 }
 
 // servedBy returns what still serves a part that the lease gives up. A dry run takes for gone what the operators would delete.
-func (v view) servedBy(of Objects, c *state.Claim, p state.Part) (by []Object, declared bool) {
+func (v view) servedBy(of *observed.Snapshot, c *state.Claim, p state.Part) (by []observed.Object, declared bool) {
 	all, declared := of.ServedBy(c, p)
 	for _, o := range all {
-		s, known := v.f.objects[o.uid()]
+		s, known := v.f.objects[o.UID()]
 		if known && s.deleted > 0 && !o.Stays || !v.t.Settings.Waits && !declared && !o.Ours {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -32,7 +33,7 @@ type Want struct {
 	// Manifest is the version of the Manifest of Akash's provider on which the want rests; nil if it rests on none.
 	Manifest *lease.Manifest
 	// Serves are the objects that serve already what the lease asks for: it gets that only while one of them is there.
-	Serves []Object
+	Serves []observed.Object
 	// Release is what the deployment group gives up, with the objects that serve it and what it runs; nil for nothing.
 	Release *Release
 	// Apply says which objects the lease wants; nil for none.
@@ -102,7 +103,7 @@ func Assign(w *World, settings Settings, wants []Want) *Transaction {
 		if want.Prune {
 			held = w.claimsOf(want.Request.Lease.Group())
 			if want.Apply != nil {
-				under = w.Objects.Under(want.Request.Lease.Group())
+				under = w.Snapshot.Under(want.Request.Lease.Group())
 			}
 		}
 		wishes[i] = state.WishOf(want.Request, held, under)
@@ -182,7 +183,7 @@ type view struct {
 	// gone are the parts of a kept definition that the lease does not hold any more, or that a transfer leaves as they are. open are
 	// the parts that it takes over and that no definition routes.
 	gone []gonePart
-	open map[Ground]bool
+	open map[allocation]bool
 	// memo is what this decision has found already, all and past what was found in those before it, of all leases and of this one.
 	memo *memo
 	all  *Memo
@@ -368,7 +369,7 @@ func (w *World) Decide(place int, s Step) bool {
 		f.served[*s.Served] = true
 	}
 	if s.Stays != nil {
-		f.stays[s.Stays.old.key()] = *s.Stays
+		f.stays[keyOf(s.Stays.old)] = *s.Stays
 	}
 	if s.Budgeted && f.began.IsZero() {
 		f.began = w.Clock

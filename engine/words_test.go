@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -156,12 +157,12 @@ func (l *ledger) moveWant(want engine.Want, words []string) engine.Want {
 			continue
 		}
 		m := engine.Moving{
-			Old: engine.Object{Kind: k.Kind, Live: old.live, Group: id.Group(), Lease: id, Ours: true}, Host: host, Ground: engine.Ground{Name: host, Key: state.RouteKey("/")},
+			Old: observed.Object{Kind: k.Kind, Live: old.live, Group: id.Group(), Lease: id, Ours: true}, Host: host, Claim: host, Key: state.RouteKey("/"),
 			New: engine.Key{Kind: kinds.HTTPRoute, Namespace: k.Namespace, Name: k.Name},
 		}
 		m.Was = l.live(m.New)
 		if c := l.claims[host]; c != nil {
-			part := c.Part(m.Ground.Key)
+			part := c.Part(m.Key)
 			m.Held = part != nil && part.Lease.Group() == id.Group()
 		}
 		for _, o := range all {

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -151,7 +152,7 @@ func (v view) confirm(o render.Object, now seenLive) Step {
 }
 
 // readUnderneath reads the first claim of some parts that was not read after a stamp.
-func (v view) readUnderneath(parts []Ground, after Stamp, why string) Step {
+func (v view) readUnderneath(parts []observed.Ground, after Stamp, why string) Step {
 	for _, g := range parts {
 		if v.w.see(g.Name).Sent <= after {
 			return do(Request{Verb: Get, On: OfClaim{Name: g.Name}, Why: why})
@@ -231,7 +232,7 @@ func (v view) untilNext(what string, last, over time.Time) Step {
 // existing namespace is never changed: whoever may change the labels of namespaces can act as any tenant.
 func (v view) makeNamespace(d Desired) (Step, error) {
 	k := d.key()
-	alive, exists := v.w.Objects.Namespace(k.Name)
+	alive, exists := v.w.Snapshot.Namespaces[k.Name]
 	switch {
 	case v.w.made[k]:
 		return Step{}, nil
@@ -253,7 +254,7 @@ func (v view) makeNamespace(d Desired) (Step, error) {
 // has taken the claim on which the object rests. So what that one has under way fails.
 func (v view) asApplied(d Desired) (o render.Object, touch bool) {
 	now := v.w.live(d.key())
-	o = v.w.Objects.Kept(d.Object, now.live, v.group, d.Manager, v.w.Time)
+	o = v.w.Snapshot.Kept(d.Object, now.live, d.Manager, v.w.Time)
 	did := v.f.done[d.key()].action
 	if now.live == nil || did == report.Created || did == report.Configured || now.live.GetAnnotations()[lease.AnnotationTaken] == v.mark || !v.mustTouch(d.Object) || !now.isAsWanted(o, d.Manager) {
 		return o, false
@@ -275,7 +276,7 @@ func (v view) mustTouch(o render.Object) bool {
 			return h.Kind == state.Address && o.Name == config.AddressPoolName(h.Claim().Addr()) && anew(h.Name())
 		})
 	}
-	return slices.ContainsFunc(v.grounds(o), func(g Ground) bool { return anew(g.Name) })
+	return slices.ContainsFunc(v.grounds(o), func(g observed.Ground) bool { return anew(g.Name) })
 }
 
 // hasWritten reports whether the lease has written an object that is its own, or an apply of one that had no answer may have taken effect.
@@ -289,7 +290,7 @@ func (v view) onlyDeclared() bool {
 }
 
 // isOperated reports whether operators of Akash act on what is declared.
-func (v view) isOperated() bool { return v.w.Objects.Hostnames() || v.w.Objects.LeasesIPs() }
+func (v view) isOperated() bool { return v.w.Snapshot.Operators.Hostname || v.w.Snapshot.Operators.IP }
 
 func (v view) hasWrittenBut(excepted func(Key) bool) bool {
 	for k, did := range v.f.done {
@@ -324,7 +325,7 @@ func (v view) readUnclear() Step {
 // madeWay reports whether an object was deleted for one of the lease's: put back, it is as it was.
 func (v view) madeWay(k Key) bool {
 	for _, old := range v.f.ways {
-		if old.key() == k {
+		if keyOf(old) == k {
 			return true
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/operators"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
@@ -151,7 +150,7 @@ func objectsOf(s *observed.Snapshot, routers state.Routers) []state.OwnObject {
 				continue
 			}
 			o := ownObject(kind, live, s.Ownership(live))
-			o.Kept = o.Ours && s.Stays(observed.Owned{Kind: kind, Live: live})
+			o.Kept = o.Ours && s.Stays(kind, live)
 			o.ByProvider = o.ByOperators && s.Declared(kind, live, o.Lease.Group())
 			o.Reports = state.Reports(live, routers)
 			out = append(out, o)
@@ -221,7 +220,7 @@ func unlikeDefined(s *observed.Snapshot, things []thing.Thing) map[string]string
 		}
 		if def := defs[g]; def != nil {
 			if e := def.Routed(c.Thing, "/"); e != nil {
-				unlike[c.Thing] = operators.Unlike(route, e.HTTP)
+				unlike[c.Thing] = observed.Unlike(route, e.HTTP)
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
@@ -18,6 +18,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -28,9 +30,8 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 	object, definition := engine.On[engine.OfObject](r), engine.On[engine.OfDefinition](r)
 	switch r.Verb {
 	case engine.ReadAll:
-		if out.read, err = l.work.Read(ctx); err == nil {
-			err = l.turn.Confirm(ctx)
-		}
+		answer.Snapshot, err = l.work.Read(ctx)
+		err = l.confirm(ctx, answer, err)
 	case engine.Announce:
 		err = l.announce(ctx, answer)
 	case engine.Undo:
@@ -43,7 +44,8 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 			return err
 		})
 	case engine.Look:
-		out.read, err = l.look(ctx, s, r.On.String(), answer)
+		answer.Snapshot, err = reading.Look(ctx, c, s, r.On.String())
+		err = l.confirm(ctx, answer, err)
 	case engine.Leave:
 		err = reservation.LeaveAddresses(ctx, c.Cluster, c.Options.Config, reservation.Leasing{
 			Lease: one.X.Request.Lease, Mark: l.marks[out.place], Ledger: c.Ledger, Waiting: func(what string) {
@@ -51,8 +53,7 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 			},
 		})
 	case engine.RemovePool:
-		pool := engine.On[engine.OfPool](r)
-		err = pools.New(c.Options.Config, one.X.Snapshot).Remove(ctx, one.X, pool.Address, pool.Action)
+		err = l.removePool(ctx, one.X, engine.On[engine.OfPool](r))
 	case engine.Put, engine.Delete:
 		return l.write(ctx, r.Verb, engine.On[engine.OfClaim](r), answer)
 	case engine.GetObject:
@@ -66,7 +67,7 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 		answer.Unclear = err != nil && cluster.IsUnclear(err)
 		answer.Stale = answer.Unclear || cluster.IsOvertaken(err) || errors.Is(err, ledger.ErrAgain)
 	case engine.Withdraw:
-		err = one.X.Withdraw(ctx, owned(object.Object))
+		err = one.X.Withdraw(ctx, object.Object)
 	case engine.Touch:
 		err = l.touch(ctx, object.Object, l.marks[out.place])
 	case engine.GetDefinition:
@@ -102,6 +103,24 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 	return err
 }
 
+// removePool deletes the pool of one address, after its last holder is gone.
+func (l *loop) removePool(ctx context.Context, x *executor.Executor, pool engine.OfPool) error {
+	action := pool.Action
+	if action == report.Released { // claims are released, objects deleted
+		action = report.Deleted
+	}
+	for _, kind := range append(slices.Clone(kinds.Advertisements), kinds.IPAddressPool) {
+		live := x.Snapshot.At(kind, l.command.Options.Config.IP.MetalLBNamespace, config.AddressPoolName(pool.Address))
+		if live == nil {
+			continue
+		}
+		if err := x.Remove(ctx, observed.Object{Kind: kind, Live: live}, action); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // announced reports whether another command has announced itself for a deployment group.
 func (l *loop) announced(ctx context.Context, g lease.Group) (bool, error) {
 	all, err := l.command.Ledger.Announcements(ctx)
@@ -132,17 +151,13 @@ func (l *loop) announce(ctx context.Context, answer *engine.Answer) error {
 	return err
 }
 
-// look reads everything of an owner, and then whether the command still has its turn: what is written next rests on that
-// reading.
-func (l *loop) look(ctx context.Context, before *observed.Snapshot, owner string, answer *engine.Answer) (*observed.Snapshot, error) {
-	now, err := reading.Look(ctx, l.command, before, owner)
-	if err == nil {
-		err = l.turn.Confirm(ctx)
+// confirm adds the claims to a reading of everything, and reads whether the command still has its turn: what is written next rests on that.
+func (l *loop) confirm(ctx context.Context, answer *engine.Answer, err error) error {
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		answer.Claims, answer.Objects = now.List(), Objects(now, l.command.Options.Config)
-	}
-	return now, err
+	answer.Claims = answer.Snapshot.List()
+	return l.turn.Confirm(ctx)
 }
 
 // write writes or deletes a claim.

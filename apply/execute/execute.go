@@ -81,7 +81,7 @@ func (w Work) Run(ctx context.Context) error {
 	c := w.Command
 	wants := w.Wants()
 	l := &loop{work: w, command: c, world: engine.NewWorld(), count: c.Counter("leases", len(wants))}
-	l.fold(snapshot, l.world.Send())
+	l.world.ReadAll(snapshot.List(), snapshot, l.world.Send())
 	all := make([]*Lease, len(wants))
 	for i, want := range wants {
 		all[i] = &Lease{Place: i, Want: want}
@@ -112,13 +112,12 @@ func (w Work) Run(ctx context.Context) error {
 
 // loop is the work on the leases of one transaction after the other.
 type loop struct {
-	work     Work
-	command  *command.Command
-	world    *engine.World
-	memo     *engine.Memo
-	turn     *turn.Turn
-	snapshot *observed.Snapshot
-	count    func()
+	work    Work
+	command *command.Command
+	world   *engine.World
+	memo    *engine.Memo
+	turn    *turn.Turn
+	count   func()
 
 	// leases are those of the transaction, with the marks of the work on each. steps is what happens next for each, busy how many of its requests are under way,
 	// due whether something new is known about it.
@@ -150,13 +149,6 @@ type reply struct {
 	request engine.Request
 	answer  engine.Answer
 	sent    engine.Stamp
-	read    *observed.Snapshot
-}
-
-// fold records a reading of everything.
-func (l *loop) fold(s *observed.Snapshot, sent engine.Stamp) {
-	l.snapshot = s
-	l.world.ReadAll(s.List(), Objects(s, l.command.Options.Config), sent)
 }
 
 // transaction works on leases in one turn of the command. It returns the error of the turn if that belongs to no lease.
@@ -235,7 +227,7 @@ func (l *loop) settings() engine.Settings {
 		patience += pause.Step()
 	}
 	return engine.Settings{
-		Config: c.Options.Config, OnePort: l.snapshot.Operators.IP, Patience: patience, Tries: c.Cluster.Retries.Steps,
+		Config: c.Options.Config, OnePort: l.world.Snapshot.Operators.IP, Patience: patience, Tries: c.Cluster.Retries.Steps,
 		Wait: c.Options.Wait, Waits: c.Cluster.Waits(), AssumeServing: c.Options.AssumeServing, GoesOn: l.work.GoesOn, Plans: c.Options.Plan != nil,
 		Reclaims: c.Options.Reclaim, InTurn: c.Options.InTurn,
 	}

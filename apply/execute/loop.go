@@ -181,7 +181,7 @@ func (l *loop) start(ctx context.Context, place int, r engine.Request) {
 		ctx = cluster.Early(ctx)
 	}
 	undo := r.Back || l.world.Interrupted != nil
-	out, came, snapshot, one := reply{place: place, request: r, sent: l.world.Send()}, l.came, l.snapshot, l.leases[place]
+	out, came, snapshot, one := reply{place: place, request: r, sent: l.world.Send()}, l.came, l.world.Snapshot, l.leases[place]
 	go func() {
 		err := errNoAnswer
 		defer func() {
@@ -227,15 +227,13 @@ func (l *loop) take(ctx context.Context, r reply) {
 	if r.answer.Over || r.request.Verb == engine.Announce {
 		l.wake(func(engine.Step) bool { return true })
 	}
+	l.world.Fold(l.plan, r.place, r.request, r.answer, r.sent)
 	if r.request.Verb == engine.ReadAll && r.answer.Err == nil {
-		l.fold(r.read, r.sent)
 		l.leased = l.reserved(ctx, l.plan.Groups())
-	} else {
-		l.world.Fold(l.plan, r.place, r.request, r.answer, r.sent)
 	}
 	for _, one := range l.leases {
-		if r.read != nil && one.concluded == nil && (r.request.Verb == engine.ReadAll || one.X.Group.Owner == string(engine.On[engine.OfOwner](r.request))) {
-			one.X.Snapshot = r.read
+		if r.answer.Snapshot != nil && one.concluded == nil && (r.request.Verb == engine.ReadAll || one.X.Group.Owner == string(engine.On[engine.OfOwner](r.request))) {
+			one.X.Snapshot = r.answer.Snapshot
 		}
 	}
 	if r.request.Verb == engine.Announce && r.answer.Err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -46,7 +47,7 @@ func TestTouch(t *testing.T) {
 		}
 		c = c.DryRun(cluster.DryRunClient)
 		l := &loop{command: command.New(c, command.Options{Config: config.Default()})}
-		if err := l.touch(t.Context(), engine.Object{Kind: kinds.ProviderHost, Live: seen, Group: ot.Shop.Group()}, "mark"); err != nil {
+		if err := l.touch(t.Context(), observed.Object{Kind: kinds.ProviderHost, Live: seen, Group: ot.Shop.Group()}, "mark"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		after, err := c.Get(t.Context(), kinds.ProviderHost, seen.GetNamespace(), host)

@@ -79,7 +79,7 @@ func (l *loop) readRunning(ctx context.Context, one *Lease, s *observed.Snapshot
 		return out, nil
 	}
 	former, err := workloads.Beside(ctx, c.Cluster, c.Options.Config, one.X.Group, namespace)
-	out.Former = map[string][]engine.Object{}
+	out.Former = map[string][]observed.Object{}
 	for _, name := range slices.Sorted(maps.Keys(former)) {
 		for _, o := range former[name].Of(one.X.Group) {
 			out.Former[name] = append(out.Former[name], running(o, one.X.Group))
@@ -89,9 +89,9 @@ func (l *loop) readRunning(ctx context.Context, one *Lease, s *observed.Snapshot
 }
 
 // running returns an object that a deployment group runs as the engine knows it.
-func running(o deployed.Object, g lease.Group) engine.Object {
+func running(o deployed.Object, g lease.Group) observed.Object {
 	id, _ := lease.IDFromLabels(o.Live.GetLabels())
-	return engine.Object{Kind: o.Kind, Live: o.Live, Group: g, Lease: id, Ours: true, Runs: true}
+	return observed.Object{Kind: o.Kind, Live: o.Live, Group: g, Lease: id, Ours: true, Runs: true}
 }
 
 // readReserved reads which GPUs the lease's order has reserved. The reservation is taken over later, so that a refused lease leaves it
@@ -181,14 +181,14 @@ func (l *loop) readRuns(ctx context.Context, one *Lease, s *observed.Snapshot, a
 	if err != nil {
 		return err
 	}
-	answer.Runs = engine.Runs{Objects: map[string][]engine.Object{}, Reserved: leased[g]}
+	answer.Runs = engine.Runs{Objects: map[string][]observed.Object{}, Reserved: leased[g]}
 	for _, name := range slices.Sorted(maps.Keys(live)) {
 		if live[name].Goes(g) && !c.Cluster.Waits() {
 			continue // a dry run takes for gone what is being deleted
 		}
 		for _, o := range live[name].Of(g) {
 			id, _ := lease.IDFromLabels(o.Live.GetLabels())
-			answer.Runs.Objects[name] = append(answer.Runs.Objects[name], engine.Object{Kind: o.Kind, Live: o.Live, Group: g, Lease: id, Ours: true, Runs: true})
+			answer.Runs.Objects[name] = append(answer.Runs.Objects[name], observed.Object{Kind: o.Kind, Live: o.Live, Group: g, Lease: id, Ours: true, Runs: true})
 		}
 	}
 	return nil
@@ -297,7 +297,7 @@ func (l *loop) create(ctx context.Context, on engine.OfRendered) (made bool, err
 
 // touch changes the resource version of an object of another deployment that stays as it is. It does nothing to an object that is gone,
 // or that another deployment has got.
-func (l *loop) touch(ctx context.Context, o engine.Object, mark string) error {
+func (l *loop) touch(ctx context.Context, o observed.Object, mark string) error {
 	c := l.command.Cluster
 	err := c.Rewrite(ctx, o.Kind, o.Live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
 		if !state.SameTenant(o.Live, now) {

@@ -220,7 +220,7 @@ func only(all map[string]string, owned map[string]bool) map[string]string {
 }
 
 // Remove deletes an object unless it belongs to another tenant by now.
-func (x *Executor) Remove(ctx context.Context, o observed.Owned, action report.Action) error {
+func (x *Executor) Remove(ctx context.Context, o observed.Object, action report.Action) error {
 	deleted, err := x.Command.Cluster.Remove(ctx, o.Kind, o.Live, func(ctx context.Context, live *unstructured.Unstructured) (bool, error) {
 		may, err := reading.OfTenant(o.Live)(ctx, live)
 		if err == nil && may {
@@ -241,7 +241,7 @@ func (x *Executor) Remove(ctx context.Context, o observed.Owned, action report.A
 // Withdraw removes this program's fields from an object that stays because Akash's provider created it. It changes
 // nothing of an object that this program created and Akash's operator keeps: the program owns most of its fields, and
 // the operator needs them.
-func (x *Executor) Withdraw(ctx context.Context, o observed.Owned) error {
+func (x *Executor) Withdraw(ctx context.Context, o observed.Object) error {
 	if x.Snapshot.Ownership(o.Live).Declared {
 		if err := x.Command.Cluster.LetGo(ctx, o.Kind, o.Live, observed.ManagerOf(o.Kind, o.Group)); err != nil {
 			return err

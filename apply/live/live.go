@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/operators"
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
@@ -69,7 +68,7 @@ func namesOf(objects []render.Object) string {
 func (l *Lease) Operators(ctx context.Context) error {
 	s := l.X.Snapshot
 	agrees := func(o render.Object, live *unstructured.Unstructured) bool {
-		return operators.Agrees(s, l.Definition, l.X.Request.Lease, o, live)
+		return s.Agrees(l.Definition, l.X.Request.Lease, o, live)
 	}
 	waiting := slices.DeleteFunc(slices.Clone(l.Desired), func(o render.Object) bool {
 		return !s.Operators.Theirs(o) || agrees(o, s.TheirRoute(o)) && !l.X.Changed()
@@ -80,7 +79,7 @@ func (l *Lease) Operators(ctx context.Context) error {
 	return l.X.Await(ctx, "Akash's operator to create what belongs to "+namesOf(waiting), each(waiting, func(ctx context.Context, o render.Object) (string, error) {
 		live, err := l.getTheirs(ctx, o)
 		if err != nil || !agrees(o, live) {
-			return operators.WaitingFor(o) + operators.OtherProtocol(s, l.X.Group, o), err
+			return observed.WaitingFor(o) + s.OtherProtocol(l.X.Group, o), err
 		}
 		if l.X.Changed() && o.Kind != kinds.Service {
 			l.X.Event(report.Granted, "route", o.Namespace, o.Name, "by Akash's hostname operator")
@@ -210,7 +209,7 @@ func (l *Lease) Accepted(ctx context.Context) (known bool, err error) {
 	for _, o := range l.Desired {
 		switch {
 		case s.Operators.Theirs(o):
-			known = known && operators.UnlikeOf(s, l.Definition, l.X.Request.Lease, o) == ""
+			known = known && s.UnlikeOf(l.Definition, l.X.Request.Lease, o) == ""
 		case slices.Contains(kinds.Reporting, o.Kind) && (l.X.Changed() || !acceptedAlready(s.Find(o))):
 			waiting = append(waiting, o)
 		}

@@ -143,10 +143,10 @@ func (m *leaseMigration) follow(h *hostMove) {
 	was := valuesOf(h.host, live)
 	changes := len(was) > 0 && len(h.values) > 0 && !slices.Equal(was, h.values)
 	h.follows = changes || slices.ContainsFunc(h.routes, func(c *crossing) bool { return records.ResidualTTL(c.old.Live) > 0 })
-	if h.theirs = records.Holder(m.x.Snapshot, m.x.Group, m.x.Snapshot.Claim(state.HostName(h.host)), h.host); h.theirs != "" {
+	if h.theirs = m.x.Snapshot.RecordHolder(m.x.Group, m.x.Snapshot.Claim(state.HostName(h.host)), h.host); h.theirs != "" {
 		h.follows = true // that deployment may have rewritten them a moment ago
 		records := m.x.Snapshot.Records.Of(h.host)
-		i := slices.IndexFunc(records, func(o observed.Owned) bool { return o.Group.String() == h.theirs })
+		i := slices.IndexFunc(records, func(o observed.Object) bool { return o.Group.String() == h.theirs })
 		h.namespace = records[i].Live.GetNamespace()
 	}
 	h.hides = map[*crossing]time.Duration{}

@@ -27,7 +27,7 @@ import (
 
 // crossing is a route that moves to its new form.
 type crossing struct {
-	old observed.Owned
+	old observed.Object
 	use state.Use
 	// objects are those of its new form, leadsTo says what it serves.
 	objects []render.Object
@@ -117,8 +117,8 @@ func (m *leaseMigration) moving(c *crossing, objects []engine.Desired) engine.Mo
 	host := state.HostName(c.use.Host)
 	part := m.x.Snapshot.Claim(host).Part(state.RouteKey(c.use.Path))
 	return engine.Moving{
-		Old:  engine.Object{Kind: c.old.Kind, Live: c.old.Live, Group: m.x.Group, Lease: m.x.Request.Lease, Ours: true},
-		Host: c.use.Host, Ground: engine.Ground{Name: host, Key: state.RouteKey(c.use.Path)},
+		Old:  observed.Object{Kind: c.old.Kind, Live: c.old.Live, Group: m.x.Group, Lease: m.x.Request.Lease, Ours: true},
+		Host: c.use.Host, Claim: host, Key: state.RouteKey(c.use.Path),
 		Held: part != nil && part.Lease.Group() == m.x.Group,
 		New:  engine.KeyOf(c.main()), Was: m.x.Snapshot.Find(c.main()), Objects: objects,
 	}
@@ -275,7 +275,7 @@ func (m *leaseMigration) readAkash(o *unstructured.Unstructured) (render.AkashRo
 }
 
 // altered says what somebody else has set of a route of this program: its new form does not have it. It returns "" if that is nothing.
-func altered(o observed.Owned, cfg *config.ProviderConfig) string {
+func altered(o observed.Object, cfg *config.ProviderConfig) string {
 	spec, _ := o.Live.Object["spec"].(map[string]any)
 	issued := o.Kind == kinds.Route && o.Live.GetAnnotations()["cert-manager.io/issuer-name"] != ""
 	for e := range managed.Of(o.Live) {
@@ -322,13 +322,7 @@ func (m *leaseMigration) findKinds() error {
 	if slices.ContainsFunc(m.routes, func(c *crossing) bool { return c.why == "" }) {
 		of = append(of, kinds.WrittenRecords(m.x.Command.Options.Config)...)
 	}
-	var errs []error
-	for _, kind := range of {
-		if m.x.Snapshot.Lacks[kind] {
-			errs = append(errs, &kinds.MissingError{Resource: kind.Resource()})
-		}
-	}
-	return errors.Join(errs...)
+	return errors.Join(m.x.Snapshot.Missing(of...)...)
 }
 
 // hash returns the definition hash of the lease's objects, or, if Akash's provider wrote all of them, one made from the

@@ -86,7 +86,7 @@ func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, o
 				byLease[id] = m
 			}
 			if uses := state.HostUses(o); isRoute && !isNew && len(uses) > 0 {
-				m.routes = append(m.routes, &crossing{old: observed.Owned{Kind: kind, Live: o, Group: id.Group()}, use: uses[0]})
+				m.routes = append(m.routes, &crossing{old: observed.Object{Kind: kind, Live: o, Group: id.Group()}, use: uses[0]})
 			}
 		}
 	}

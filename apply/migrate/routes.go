@@ -141,7 +141,7 @@ func (m *leaseMigration) stayed() error {
 }
 
 // companions returns the objects that accompany routes of the other kinds and that no route needs which stays.
-func (m *leaseMigration) companions(stays []*crossing) (out []engine.Object) {
+func (m *leaseMigration) companions(stays []*crossing) (out []observed.Object) {
 	if m.x.Command.Options.Config.Target == config.TargetHTTPRoute {
 		return nil
 	}
@@ -165,8 +165,7 @@ func (m *leaseMigration) companions(stays []*crossing) (out []engine.Object) {
 			if _, isRoute := roleOf(m.x.Command.Options.Config.Target, kind, live); !ours || isRoute || id != m.x.Request.Lease || needed[kind.Plural+"/"+live.GetName()] {
 				continue
 			}
-			o := observed.Owned{Kind: kind, Live: live, Group: m.x.Group}
-			out = append(out, engine.Object{Kind: kind, Live: live, Group: m.x.Group, Lease: id, Ours: true, Stays: m.x.Snapshot.Stays(o)})
+			out = append(out, observed.Object{Kind: kind, Live: live, Group: m.x.Group, Lease: id, Ours: true, Stays: m.x.Snapshot.Stays(kind, live)})
 		}
 	}
 	return out

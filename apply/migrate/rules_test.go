@@ -195,7 +195,7 @@ func TestCompanions(t *testing.T) {
 	m := planned(t, nil, stays, goes, ot.Ours(ot.Redirect(ot.Shop, shop)), ot.Ours(ot.Redirect(ot.Shop, "www.example.com"))).leases[0]
 	cfg := config.Default()
 	m.x.Command.Options.Config = cfg
-	got := m.companions([]*crossing{{old: observed.Owned{Kind: kinds.HTTPRoute, Live: stays}}})
+	got := m.companions([]*crossing{{old: observed.Object{Kind: kinds.HTTPRoute, Live: stays}}})
 	if len(got) != 1 || got[0].Live.GetName() != lease.RedirectName("www.example.com") {
 		t.Errorf("%v", got)
 	}

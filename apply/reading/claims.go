@@ -23,7 +23,7 @@ import (
 )
 
 // ReadGrounds reads the claims that an object depends on. Read the object first.
-func ReadGrounds(ctx context.Context, l ledger.Ledger, o observed.Owned) (_ []observed.Ground, err error) {
+func ReadGrounds(ctx context.Context, l ledger.Ledger, o observed.Object) (_ []observed.Ground, err error) {
 	var claims []*state.Claim
 	if o.Kind == kinds.ProviderLeasedIP {
 		if claims, err = l.ListOwner(ctx, o.Group.Owner); err != nil {
@@ -318,4 +318,28 @@ func KeptDefinitions(
 		defs = append(defs, def)
 	}
 	return defs, nil
+}
+
+// KnownOf reads claims, the Services that use addresses, and, if pools is true, MetalLB's pools.
+func KnownOf(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, pools bool) (*observed.Known, error) {
+	known := &observed.Known{}
+	group, ctx := parallel.WithContext(ctx)
+	group.Go(func() (err error) {
+		known.Claims, known.Addresses, err = Addresses(ctx, c, ledgerNamespace)
+		return err
+	})
+	group.Go(func() error {
+		if !pools {
+			return nil
+		}
+		objects, err := c.Objects(ctx, kinds.IPAddressPool.Resource(), "", metav1.ListOptions{})
+		for _, o := range objects {
+			known.Pools = append(known.Pools, state.PoolObjectOf(o))
+		}
+		if cluster.IsMissingKind(err) {
+			return nil
+		}
+		return err
+	})
+	return known, group.Wait()
 }

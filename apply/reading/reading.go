@@ -185,7 +185,7 @@ func Look(ctx context.Context, c *command.Command, before *observed.Snapshot, ow
 // unlabelled reports whether an object of the owner has lost the labels that name its lease.
 func unlabelled(s *observed.Snapshot, owner string) bool {
 	for group := range s.Written {
-		if group.Owner == owner && slices.ContainsFunc(s.Written.Of(group), func(o observed.Owned) bool {
+		if group.Owner == owner && slices.ContainsFunc(s.Written.Of(group), func(o observed.Object) bool {
 			return slices.Contains(s.Ownership(o.Live).Lost, state.MarkLabels)
 		}) {
 			return true

@@ -299,7 +299,7 @@ func (r *repair) takeServed(ctx context.Context, m *state.Fix) error {
 	want := engine.Want{Request: m.Hold.Request(), Adopt: r.command.Options.Adopt}
 	for _, ref := range m.Objects {
 		if live := r.live(ref); live != nil {
-			want.Serves = append(want.Serves, engine.Object{Kind: kinds.Of(ref.Kind), Live: live, Group: want.Request.Lease.Group()})
+			want.Serves = append(want.Serves, observed.Object{Kind: kinds.Of(ref.Kind), Live: live, Group: want.Request.Lease.Group()})
 		}
 	}
 	if len(want.Serves) == 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -185,14 +186,14 @@ func (r *repair) rerecord(ctx context.Context, m *state.Fix) error {
 		return err
 	}
 	var deleted []*unstructured.Unstructured
-	remove := func(o observed.Owned) error {
+	remove := func(o observed.Object) error {
 		deleted = append(deleted, o.Live)
 		_, err := r.removeWhile(ctx, o.Kind, o.Live, reading.OfTenant(o.Live))
 		return err
 	}
-	replaced, again := records.ToReplace(r.snapshot, group, m.Value, wanted.Objects)
+	replaced, again := r.snapshot.ToReplace(group, m.Value, wanted.Objects)
 	for _, old := range replaced {
-		if err := remove(old.Owned); err != nil {
+		if err := remove(old.Object); err != nil {
 			return err
 		}
 	}
@@ -205,16 +206,16 @@ func (r *repair) rerecord(ctx context.Context, m *state.Fix) error {
 			return err
 		}
 	}
-	if kept, err := r.stillThere(ctx, deleted, cmp.Or(r.command.Options.Wait, records.ReplacedWait)); err != nil || kept != nil {
+	if kept, err := r.stillThere(ctx, deleted, cmp.Or(r.command.Options.Wait, engine.RecordWait)); err != nil || kept != nil {
 		return cmp.Or(err, errors.New("what is to be replaced is still being deleted"))
 	}
 	for _, o := range wanted.Objects {
 		live := r.snapshot.Find(o)
 		switch {
 		case live == nil || again[o.Name]:
-			err = r.write(ctx, records.Prepared(o, nil, r.command.Cluster.Now()), nil)
+			err = r.write(ctx, observed.Prepared(o, nil, r.command.Cluster.Now()), nil)
 		case !reflect.DeepEqual(live.Object["spec"], cluster.Rendered(o).Object["spec"]):
-			err = asChanged(r.command.Cluster.Seize(ctx, records.Prepared(o, live, r.command.Cluster.Now()), lease.FieldManager, live))
+			err = asChanged(r.command.Cluster.Seize(ctx, observed.Prepared(o, live, r.command.Cluster.Now()), lease.FieldManager, live))
 		}
 		if err != nil {
 			return err

@@ -12,7 +12,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
@@ -133,7 +132,7 @@ func (r *repair) makePool(ctx context.Context, m *state.Fix) error {
 	if m.Alone {
 		cfg.IP.Mode, cfg.IP.Ranges = config.ModeDedicated, config.Ranges{}
 	}
-	objects, err := pools.New(&cfg, r.snapshot).Wanted(render.Addresses{"": []netip.Addr{m.Address}})
+	objects, err := r.snapshot.PoolsFor(&cfg, render.Addresses{"": []netip.Addr{m.Address}})
 	for _, o := range objects {
 		if err == nil {
 			err = r.writePool(ctx, o)

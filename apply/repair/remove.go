@@ -58,7 +58,7 @@ func (r *repair) checkRemovable(ctx context.Context, m *state.Fix, ref state.Obj
 // checkNotEntitled returns ErrChanged if the object's lease holds what the object serves.
 func (r *repair) checkNotEntitled(ctx context.Context, live *unstructured.Unstructured) error {
 	id := r.snapshot.Ownership(live).Lease
-	grounds, err := reading.ReadGrounds(ctx, r.command.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
+	grounds, err := reading.ReadGrounds(ctx, r.command.Ledger, observed.Object{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
 	if err == nil && slices.ContainsFunc(grounds, func(g observed.Ground) bool { return g.Standing() == state.Entitled }) {
 		err = report.ErrChanged
 	}
@@ -76,7 +76,7 @@ func (r *repair) checkNothingServed(ctx context.Context, live *unstructured.Unst
 	if err := r.checkUnserved(ctx, live, groups...); err != nil {
 		return err
 	}
-	grounds, err := reading.ReadGrounds(ctx, r.command.Ledger, observed.Owned{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
+	grounds, err := reading.ReadGrounds(ctx, r.command.Ledger, observed.Object{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
 	if err == nil && slices.ContainsFunc(grounds, func(g observed.Ground) bool {
 		part := g.Claim.Part(g.Served.Key)
 		return part != nil && slices.Contains(groups, part.Lease.Group()) && part.Run != ""
@@ -133,7 +133,7 @@ func (r *repair) removeAsRead(ctx context.Context, ref state.ObjectRef) (deleted
 func (r *repair) removeWhile(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, mayGo reading.MayGo) (deleted *unstructured.Unstructured, err error) {
 	whose := r.snapshot.Ownership(live)
 	group := whose.Lease.Group()
-	switch stays := r.snapshot.Stays(observed.Owned{Kind: kind, Live: live, Group: group}); {
+	switch stays := r.snapshot.Stays(kind, live); {
 	case stays && whose.Declared:
 		return nil, r.command.Cluster.LetGo(ctx, kind, live, observed.ManagerOf(kind, group))
 	case stays:

@@ -12,3 +12,13 @@ func (g Ground) Over(c *state.Claim) Ground {
 	g.over = c
 	return g
 }
+
+// What is known of the parts of Chosen, PoolsFor, ToReplace and IsStray.
+var (
+	Strays      = Object.strays
+	NeedsPool   = needsPool
+	WhyReplaced = whyReplaced
+)
+
+// IsChosen reports whether an object serves what is chosen.
+func (s *Snapshot) IsChosen(o Object, chosen state.Choice) bool { return s.isChosen(o, chosen) }

@@ -34,7 +34,7 @@ func (g Ground) Standing() state.Standing {
 
 // uses returns what an object uses, each once: paths of hosts; the IP endpoint of a port and its addresses, of which a ProviderLeasedIP
 // names none; any part of the host of a DNS record that the group holds.
-func (o Owned) uses() (out []Ground) {
+func (o Object) uses() (out []Ground) {
 	add := func(name, key, sharingKey string, u state.Use) {
 		g := Ground{Name: name, Served: state.Served{Group: o.Group, Key: key, SharingKey: sharingKey, Redirect: u.Redirect}}
 		if over := state.WildcardOver(u.Host); over != "" {
@@ -46,7 +46,7 @@ func (o Owned) uses() (out []Ground) {
 		}
 		out[i].asked = out[i].asked || u.Address.IsValid() && !u.Granted
 	}
-	if host := o.RecordOf(); host != "" {
+	if host := o.Record(); host != "" {
 		add(state.HostName(host), "", "", state.Use{Host: host, Redirect: true})
 		return out
 	}
@@ -73,7 +73,7 @@ func (o Owned) uses() (out []Ground) {
 
 // GroundsOf returns what entitles an object, of claims not yet read: what it uses. MetalLB chooses the address of a Service that asks for
 // none, by its endpoint; a ProviderLeasedIP depends on all claims of its endpoint.
-func GroundsOf(o Owned, claims []*state.Claim) (out []Ground) {
+func GroundsOf(o Object, claims []*state.Claim) (out []Ground) {
 	uses := o.uses()
 	switch o.Kind {
 	case kinds.Service:
@@ -91,7 +91,7 @@ func GroundsOf(o Owned, claims []*state.Claim) (out []Ground) {
 }
 
 // GroundsIn returns the claims that an object depends on as they are known: claims are those of its deployment group.
-func GroundsIn(o Owned, claims []*state.Claim, claim func(name string) *state.Claim) []Ground {
+func GroundsIn(o Object, claims []*state.Claim, claim func(name string) *state.Claim) []Ground {
 	grounds := GroundsOf(o, claims)
 	for i := range grounds {
 		g := &grounds[i]
@@ -103,7 +103,7 @@ func GroundsIn(o Owned, claims []*state.Claim, claim func(name string) *state.Cl
 }
 
 // claimsUnder returns the names of the claims that an object uses, each once.
-func claimsUnder(o Owned) (names []string) {
+func claimsUnder(o Object) (names []string) {
 	for _, g := range o.uses() {
 		if !slices.Contains(names, g.Name) {
 			names = append(names, g.Name)
@@ -113,7 +113,7 @@ func claimsUnder(o Owned) (names []string) {
 }
 
 // StandsFor reports whether an object serves a part of a claim, or accompanies objects that do.
-func StandsFor(o Owned, c *state.Claim, p state.Part) bool {
+func (o Object) StandsFor(c *state.Claim, p state.Part) bool {
 	switch {
 	case o.Kind == kinds.Service:
 		return c.Kind.HasPorts() && ServesPort(o.Live, p)
@@ -126,15 +126,44 @@ func StandsFor(o Owned, c *state.Claim, p state.Part) bool {
 	return true
 }
 
-// Strays reports whether an object of another group serves a path or a port among parts, which are those of a claim that
-// are wanted for one group, or a host of which the object's group holds nothing.
-func Strays(o Owned, parts []state.Part, c *state.Claim) bool {
+// IsStray reports whether an object of another group serves one of the parts of a claim that are wanted for a group, or a host of which
+// its own group holds nothing, and nothing else that its own group holds.
+func (o Object) IsStray(group lease.Group, parts []state.Part, c *state.Claim, claim func(name string) *state.Claim) bool {
+	if !o.strays(parts, c) {
+		return false
+	}
+	stray := false
+	for _, g := range GroundsIn(o, nil, claim) {
+		if g.Standing() == state.Entitled {
+			return false
+		}
+		stray = stray || g.Served.Gives(g.Claim, group)
+	}
+	return stray
+}
+
+func (o Object) strays(parts []state.Part, c *state.Claim) bool {
 	if o.Kind != kinds.Service {
 		return len(c.PartsOf(o.Group)) == 0 || slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {
 			return slices.ContainsFunc(parts, func(p state.Part) bool { return p.Key == state.RouteKey(u.Path) })
 		})
 	}
 	return slices.ContainsFunc(parts, func(p state.Part) bool { return ServesPort(o.Live, p) })
+}
+
+// IsEntitled reports whether the deployment group of an object holds something that it serves; claims are those of the group.
+func (o Object) IsEntitled(claims []*state.Claim, claim func(name string) *state.Claim) bool {
+	return slices.ContainsFunc(GroundsIn(o, claims, claim), func(g Ground) bool { return g.Standing() == state.Entitled })
+}
+
+// Lost returns the names of the claims under an object that its deployment group does not hold.
+func (o Object) Lost(claims []*state.Claim, claim func(name string) *state.Claim) (lost []string) {
+	for _, g := range GroundsIn(o, claims, claim) {
+		if len(g.Claim.PartsOf(o.Group)) == 0 || o.Kind == kinds.ProviderLeasedIP && g.Standing() == state.Stray {
+			lost = append(lost, g.Name)
+		}
+	}
+	return lost
 }
 
 // ServesPort reports whether a Service has the port of the part.
@@ -148,7 +177,7 @@ func ServesPort(service *unstructured.Unstructured, p state.Part) bool {
 }
 
 // usesPart reports whether an object uses a part of a claim: the path of a host, or the port of an address or endpoint.
-func (o Owned) usesPart(c *state.Claim, p state.Part) bool {
+func (o Object) usesPart(c *state.Claim, p state.Part) bool {
 	return slices.ContainsFunc(o.uses(), func(g Ground) bool {
 		names := g.Name == c.Name() || o.Kind == kinds.ProviderLeasedIP && c.Kind.HasPorts() && g.Served.SharingKey == c.SharingKey
 		return names && g.Served.Key == p.Key
@@ -166,8 +195,8 @@ func (s *Snapshot) findStanding() Index[string] {
 			if !whose.HasLease || !whose.Ours && !whose.Shared {
 				continue
 			}
-			one := &indexed{&kind, object, whose.Lease.Group()}
-			for _, name := range claimsUnder(Owned{Kind: kind, Live: live, Group: one.group}) {
+			one := &indexed{in: s, kind: &kind, object: object, group: whose.Lease.Group()}
+			for _, name := range claimsUnder(Object{Kind: kind, Live: live, Group: one.group}) {
 				standing[name] = append(standing[name], one)
 			}
 		}
@@ -179,7 +208,7 @@ func (s *Snapshot) findStanding() Index[string] {
 // they are of: those on which Akash's provider or its operators have written, and those that this program wrote for
 // another deployment than the holder. The holder's own work decides about its other objects. declared is true if Akash's
 // provider declares the part: then it is served for as long as the provider wants.
-func (s *Snapshot) ServedBy(c *state.Claim, p state.Part) (by []Owned, declared bool) {
+func (s *Snapshot) ServedBy(c *state.Claim, p state.Part) (by []Object, declared bool) {
 	names := []string{c.Name()}
 	if c.Kind == state.Address {
 		names = append(names, state.EndpointName(c.SharingKey))
@@ -187,7 +216,7 @@ func (s *Snapshot) ServedBy(c *state.Claim, p state.Part) (by []Owned, declared 
 	standing := s.standing()
 	for _, name := range names {
 		for _, o := range standing.Of(name) {
-			known := func(x Owned) bool { return x.Live == o.Live }
+			known := func(x Object) bool { return x.Live == o.Live }
 			if o.Group.Owner != c.Owner || !o.usesPart(c, p) || slices.ContainsFunc(by, known) {
 				continue
 			}
@@ -209,7 +238,7 @@ func (s *Snapshot) Serves(c *state.Claim, group lease.Group) bool {
 	}
 	switch c.Kind {
 	case state.Endpoint:
-		return slices.ContainsFunc(slices.Concat(s.Written.Of(group), s.Shared.Of(group)), func(o Owned) bool {
+		return slices.ContainsFunc(slices.Concat(s.Written.Of(group), s.Shared.Of(group)), func(o Object) bool {
 			return o.Kind == kinds.Service && state.ServiceObjectOf(o.Live).SharingKey == c.SharingKey
 		})
 	case state.Address:
@@ -276,22 +305,20 @@ func (s *Snapshot) Unserved(id lease.ID, c *state.Claim, p state.Part) bool {
 	return (!elsewhere || p.Lease == id) && !s.Serves(c, id.Group()) && len(by) == 0
 }
 
-// Uses returns the objects that use a thing without a claim. claimed reports whether a claim with a name exists.
-func (s *Snapshot) Uses(h state.Hold, owner string, claimed func(name string) bool) []state.Use {
-	switch h.Kind {
-	case state.Endpoint:
-		return nil // Decide looks at the ProviderLeasedIPs of the ports
-	case state.Address:
-		a, _ := netip.ParseAddr(h.Thing)
-		return s.Addresses.Foreign(a, h.SharingKey)
+// Decide returns who has a part of a claim, which may be nil; of are those of its IP endpoint, claimed reports whether a claim with a name
+// exists. An unclaimed port counts as claimed by another deployment if a ProviderLeasedIP of that deployment is there for it: unless the
+// group adopts it, and that deployment holds the port on none of the claims of the endpoint either.
+func (s *Snapshot) Decide(
+	j state.Judge, cfg *config.ProviderConfig, h state.Hold, p state.Part, claim *state.Claim, of []*state.Claim, claimed func(name string) bool,
+) state.Finding {
+	var uses []state.Use
+	switch a, _ := netip.ParseAddr(h.Thing); {
+	case claim != nil, h.Kind == state.Endpoint: // of an endpoint the ProviderLeasedIPs of the ports are looked at
+	case h.Kind == state.Address:
+		uses = s.Addresses.Foreign(a, h.SharingKey)
+	default:
+		uses = state.UsesOf(h.Thing, s.HostUses, j.Group.Owner, claimed)
 	}
-	return state.UsesOf(h.Thing, s.HostUses, owner, claimed)
-}
-
-// Decide returns who has a part of a claim; uses are those of Uses if there is no claim. An unclaimed port counts as claimed
-// by another deployment if a ProviderLeasedIP of that deployment is there for it: unless the group adopts it, and that deployment
-// holds the port on none of the claims of the endpoint either.
-func (s *Snapshot) Decide(j state.Judge, cfg *config.ProviderConfig, h state.Hold, p state.Part, claim *state.Claim, uses []state.Use, of []*state.Claim) state.Finding {
 	f := j.Decide(h, p.Key, claim, uses)
 	if f.Verdict == state.Mine && !j.Adopt {
 		if by, moved := s.movedAway(j.Group, cfg, h, p, claim.Part(p.Key)); moved {
@@ -355,4 +382,47 @@ func (s *Snapshot) movedAway(group lease.Group, cfg *config.ProviderConfig, h st
 		by.Reason = moves + " from this lease, to another owner: one of the two releases it"
 	}
 	return by, true
+}
+
+// Chosen returns the objects that this program wrote for a deployment group and that serve what is chosen, in the order in which they are
+// deleted.
+func (s *Snapshot) Chosen(group lease.Group, chosen state.Choice) []Object {
+	return slices.DeleteFunc(s.Written.Of(group), func(o Object) bool { return !s.isChosen(o, chosen) })
+}
+
+// isChosen reports whether an object serves what is chosen. A ProviderLeasedIP does if its endpoint has a chosen address.
+func (s *Snapshot) isChosen(o Object, chosen state.Choice) bool {
+	if chosen.All() {
+		return true
+	}
+	if o.Kind == kinds.ProviderLeasedIP {
+		return slices.ContainsFunc(s.ClaimsOfPort(o), chosen.Claim)
+	}
+	if o.Kind == kinds.Service && slices.ContainsFunc(s.List(), func(c *state.Claim) bool {
+		return c.Kind == state.Endpoint && chosen.Claim(c) && c.SharingKey == state.ServiceObjectOf(o.Live).SharingKey
+	}) {
+		return true
+	}
+	if host := o.Record(); host != "" {
+		return chosen.Has(host)
+	}
+	uses := append(state.HostUses(o.Live), state.AddressUses(o.Live)...)
+	return slices.ContainsFunc(uses, func(u state.Use) bool {
+		if !u.Address.IsValid() {
+			return chosen.Has(u.Host)
+		}
+		c := s.Claim(state.AddressName(u.Address))
+		return c != nil && chosen.Claim(c)
+	})
+}
+
+// Below returns the uses of the hosts one label below a wildcard, by host.
+func (s *Snapshot) Below(wildcard string) map[string][]state.Use {
+	out := map[string][]state.Use{}
+	for host, uses := range s.HostUses {
+		if state.WildcardOver(host) == wildcard {
+			out[host] = uses
+		}
+	}
+	return out
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -106,18 +107,28 @@ func (s *Snapshot) HasRead(kind kinds.Kind) bool {
 // Index has objects of leases by what they are asked for.
 type Index[K comparable] map[K][]*indexed
 
-// indexed is an object of a kind and a deployment group.
+// indexed is an object of a kind and a deployment group. What the snapshot says of it is found when somebody asks.
 type indexed struct {
+	in     *Snapshot
 	kind   *kinds.Kind
 	object *listed.Object
 	group  lease.Group
+	found  atomic.Pointer[Object]
+}
+
+func (one *indexed) is() Object {
+	if one.found.Load() == nil {
+		o := one.in.object(*one.kind, one.object.Whole(), one.group)
+		one.found.CompareAndSwap(nil, &o)
+	}
+	return *one.found.Load()
 }
 
 // Of returns the objects of a key.
-func (x Index[K]) Of(key K) []Owned {
-	var out []Owned
-	for _, one := range x[key] {
-		out = append(out, Owned{Kind: *one.kind, Live: one.object.Whole(), Group: one.group})
+func (x Index[K]) Of(key K) []Object {
+	out := make([]Object, len(x[key]))
+	for i, one := range x[key] {
+		out[i] = one.is()
 	}
 	return out
 }
@@ -140,7 +151,7 @@ type said struct {
 // says returns what an object of a kind says by itself.
 func (s *Snapshot) says(kind kinds.Kind, o *unstructured.Unstructured) *said {
 	read := func() *said {
-		out := &said{namespace: o.GetNamespace(), under: claimsUnder(Owned{Kind: kind, Live: o})}
+		out := &said{namespace: o.GetNamespace(), under: claimsUnder(Object{Kind: kind, Live: o})}
 		out.name, out.tenant = out.namespace+"/"+o.GetName(), s.Tenants[out.namespace]
 		out.whose = state.OwnershipOf(o, out.tenant)
 		if kind == kinds.Service {
@@ -212,7 +223,7 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*listed.Objec
 				}
 			}
 			if !says.running && !slices.Contains(rest, kind.Plural) {
-				s.indexOwned(&indexed{&kind, object, says.whose.Lease.Group()}, says, o)
+				s.indexOwned(&indexed{in: s, kind: &kind, object: object, group: says.whose.Lease.Group()}, says, o)
 			}
 		}
 	}
@@ -254,7 +265,7 @@ func (s *Snapshot) indexOwned(one *indexed, says *said, o *unstructured.Unstruct
 	if !slices.Contains(kinds.ServingKinds, kind) && !slices.Contains(kinds.Records, kind) {
 		return
 	}
-	if host := (Owned{Kind: kind, Live: o, Group: group}).RecordOf(); host != "" {
+	if host := (Object{Kind: kind, Live: o, Group: group}).Record(); host != "" {
 		s.Records[host] = append(s.Records[host], one)
 	}
 	for _, name := range says.under {
@@ -271,7 +282,7 @@ func (s *Snapshot) countOthers() map[lease.Group]int {
 	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
 		for o := range s.Of(kind) {
 			whose := s.Ownership(o)
-			if g := whose.Lease.Group(); whose.Labelled && (!whose.Ours || s.Stays(Owned{Kind: kind, Live: o, Group: g})) {
+			if g := whose.Lease.Group(); whose.Labelled && (!whose.Ours || s.Stays(kind, o)) {
 				others[g]++
 			}
 		}

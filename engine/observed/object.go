@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -15,19 +16,44 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Owned is an object of a lease that this program wrote.
-type Owned struct {
+// Object is an object of a deployment group as it was read.
+type Object struct {
 	Kind  kinds.Kind
 	Live  *unstructured.Unstructured
 	Group lease.Group
+	// Lease is the lease that it is of, by its namespace and its labels.
+	Lease lease.ID
+	// Ours is true if this program wrote it. Stays is true if Akash's provider keeps it: then this program withdraws its
+	// fields, and deletes nothing.
+	Ours, Stays bool
+	// Near are the names of the claims that it may serve.
+	Near []string
+	// Runs is true for what the lease runs: it serves no claim by itself.
+	Runs bool
 }
 
-// RecordOf returns the host of a DNS record, or "" for any other object.
-func (o Owned) RecordOf() string {
+// UID returns the UID of the object.
+func (o Object) UID() types.UID { return o.Live.GetUID() }
+
+// String returns the kind, and the namespace and name.
+func (o Object) String() string {
+	return o.Kind.Singular + " " + o.Live.GetNamespace() + "/" + o.Live.GetName()
+}
+
+// Record returns the host of a DNS record, or "" for any other object.
+func (o Object) Record() string {
 	if !slices.Contains(kinds.Records, o.Kind) {
 		return ""
 	}
 	return view.RecordHost(o.Live)
+}
+
+// object returns an object of a group with what the snapshot says of it.
+func (s *Snapshot) object(kind kinds.Kind, live *unstructured.Unstructured, group lease.Group) Object {
+	whose := s.Ownership(live)
+	o := Object{Kind: kind, Live: live, Group: group, Lease: whose.Lease, Ours: whose.Ours}
+	o.Stays, o.Near = s.Stays(kind, live), s.Near(o)
+	return o
 }
 
 // RefOf returns a reference to an object as it was read.
@@ -54,9 +80,9 @@ func (s *Snapshot) Ownership(o *unstructured.Unstructured) state.Ownership {
 
 // Stays reports whether Akash's provider has written an object and keeps it: this program withdraws its fields instead
 // of deleting it.
-func (s *Snapshot) Stays(o Owned) bool {
-	whose := s.Ownership(o.Live)
-	return whose.Shared && !whose.Goes(slices.Contains(kinds.ClaimLike, o.Kind), s.Declared(o.Kind, o.Live, whose.Lease.Group()))
+func (s *Snapshot) Stays(kind kinds.Kind, live *unstructured.Unstructured) bool {
+	whose := s.Ownership(live)
+	return whose.Shared && !whose.Goes(slices.Contains(kinds.ClaimLike, kind), s.Declared(kind, live, whose.Lease.Group()))
 }
 
 // Declared reports whether Akash's provider declares the ProviderHost or ProviderLeasedIP of a route or Service, for the
@@ -89,7 +115,7 @@ func (s *Snapshot) isDeclaration(live *unstructured.Unstructured) bool {
 }
 
 // DeclaredIn returns the ProviderHosts and ProviderLeasedIPs that Akash's provider declares for the lease of a namespace.
-func (s *Snapshot) DeclaredIn(namespace string, group lease.Group) (out []Owned) {
+func (s *Snapshot) DeclaredIn(namespace string, group lease.Group) (out []Object) {
 	for _, o := range s.Shared.Of(group) {
 		if s.isDeclaration(o.Live) && s.Ownership(o.Live).Lease.Namespace() == namespace {
 			out = append(out, o)
@@ -98,8 +124,8 @@ func (s *Snapshot) DeclaredIn(namespace string, group lease.Group) (out []Owned)
 	return out
 }
 
-// ClaimsNear returns the names of the claims that an object may serve.
-func (s *Snapshot) ClaimsNear(o Owned) []string {
+// Near returns the names of the claims that an object may serve.
+func (s *Snapshot) Near(o Object) []string {
 	switch {
 	case o.Kind == kinds.ProviderLeasedIP:
 		var names []string
@@ -162,4 +188,17 @@ func KeepsTaken(o render.Object, live *unstructured.Unstructured, manager string
 		return o
 	}
 	return Touched(o, live.GetAnnotations()[lease.AnnotationTaken])
+}
+
+// Kept returns a rendered object, as a manager applies it over the one that is there, which may be nil, with the annotations that it keeps
+// from that.
+func (s *Snapshot) Kept(o render.Object, live *unstructured.Unstructured, manager string, now time.Time) render.Object {
+	o = KeepsTaken(o, live, manager)
+	switch {
+	case o.Kind == kinds.DNSRecord:
+		return Prepared(o, live, now)
+	case s.Operators.Hostname:
+		return DeployRequested(o, live, manager, now)
+	}
+	return o
 }

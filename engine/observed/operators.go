@@ -52,7 +52,7 @@ func (o Operators) Theirs(object render.Object) bool {
 
 // Moves reports whether the hostname operator deletes a route itself when its ProviderHost changes hands: if the route
 // is already gone, the operator crashes and restarts.
-func (o Operators) Moves(route Owned) bool {
+func (o Operators) Moves(route Object) bool {
 	return o.Hostname && (route.Kind == kinds.Ingress || route.Kind == kinds.HTTPRoute) && route.Live.GetLabels()[lease.LabelManaged] == "true"
 }
 
@@ -140,7 +140,7 @@ func (m Manifests) Port(id lease.ID, service string, port uint16) map[string]any
 
 // NamesAnother reports whether the live ProviderLeasedIP names another service than the rendered one, and this program
 // has written it for the group. One of another lease is handed over as it is; one of Akash's provider is a conflict.
-func NamesAnother(s *Snapshot, group lease.Group, o render.Object) bool {
+func (s *Snapshot) NamesAnother(group lease.Group, o render.Object) bool {
 	live := s.Find(o)
 	if live == nil {
 		return false
@@ -152,7 +152,7 @@ func NamesAnother(s *Snapshot, group lease.Group, o render.Object) bool {
 
 // FormerServices returns the operator's Services of the group for the port of a rendered ProviderLeasedIP that point at
 // another service of the same endpoint, or at the same service of another endpoint.
-func FormerServices(s *Snapshot, group lease.Group, o render.Object) (former []Owned) {
+func (s *Snapshot) FormerServices(group lease.Group, o render.Object) (former []Object) {
 	want := state.PortObjectOf(render.Rendered(o))
 	for _, service := range s.Theirs.Of(group) {
 		port := state.ServiceObjectOf(service.Live) // a route has none

@@ -192,7 +192,7 @@ func indexClaims(claims map[string]*state.Claim) *claimIndex {
 
 // ClaimsOfPort returns the claims on the addresses of a ProviderLeasedIP's endpoint; none for an object of another
 // kind.
-func (s *Snapshot) ClaimsOfPort(o Owned) []*state.Claim {
+func (s *Snapshot) ClaimsOfPort(o Object) []*state.Claim {
 	if o.Kind != kinds.ProviderLeasedIP {
 		return nil
 	}
@@ -315,4 +315,31 @@ func Taken(gateway *unstructured.Unstructured) bool {
 		c, _ := v.(map[string]any)
 		return c["type"] == "Accepted" && c["status"] != "Unknown"
 	})
+}
+
+// ReportsOn reports whether a controller reports on routes of a kind; gateway is the Gateway as it is.
+func (s *Snapshot) ReportsOn(kind kinds.Kind, gateway *unstructured.Unstructured) bool {
+	if kind == kinds.Route {
+		return s.Reported(kinds.Route, "ingress")
+	}
+	return Taken(gateway)
+}
+
+// Missing returns an error for each of the kinds that the cluster does not serve.
+func (s *Snapshot) Missing(of ...kinds.Kind) (errs []error) {
+	for _, kind := range of {
+		if s.Lacks[kind] {
+			errs = append(errs, &kinds.MissingError{Resource: kind.Resource()})
+		}
+	}
+	return errs
+}
+
+// Definition returns the definition that the ledger keeps for a deployment group, nil if there is none. Of a group that held nothing it may
+// not have been read: then known is false.
+func (s *Snapshot) Definition(group lease.Group) (d *kept.Definition, known bool) {
+	if s.HoldersOnly && len(s.Held[group]) == 0 {
+		return nil, false
+	}
+	return s.Definitions[kept.Name(group)], true
 }

@@ -83,16 +83,16 @@ func TestTables(t *testing.T) {
 			return map[state.Standing]string{state.Unclaimed: "unclaimed", state.Entitled: "entitled", state.Stray: "stray"}[g.Standing()]
 		}),
 		"stands": about(func(p []string) any {
-			return observed.StandsFor(ot.Owned(object(p[0])), claim(p[1]), part(claim(p[1]), p[2]))
+			return ot.Owned(object(p[0])).StandsFor(claim(p[1]), part(claim(p[1]), p[2]))
 		}),
 		"served": about(func(p []string) any {
 			o, c := object(p[0]), claim(p[1])
 			by, declared := ot.Snapshot([]*state.Claim{c}, o).ServedBy(c, part(c, p[2]))
-			return fmt.Sprintf("%t, declared %t", slices.ContainsFunc(by, func(owned observed.Owned) bool { return owned.Live == o }), declared)
+			return fmt.Sprintf("%t, declared %t", slices.ContainsFunc(by, func(owned observed.Object) bool { return owned.Live == o }), declared)
 		}),
 		"near": about(func(p []string) any {
 			o := object(p[0])
-			names := ot.Snapshot(ot.WordClaims(t, p[1]), o).ClaimsNear(ot.Owned(o))
+			names := ot.Snapshot(ot.WordClaims(t, p[1]), o).Near(ot.Owned(o))
 			slices.Sort(names)
 			return strings.Join(names, " ")
 		}),
@@ -102,7 +102,7 @@ func TestTables(t *testing.T) {
 		}),
 		"stays": about(func(p []string) any {
 			o := object(p[0])
-			return ot.Snapshot(nil, append(ot.WordObjects(t, p[1]), o)...).Stays(ot.Owned(o))
+			return ot.Snapshot(nil, append(ot.WordObjects(t, p[1]), o)...).Stays(ot.Owned(o).Kind, o)
 		}),
 		"strays": about(func(p []string) any {
 			return observed.Strays(ot.Owned(object(p[0])), claim(p[1]).PartsOf(ot.Next.Group()), claim(p[1]))
@@ -113,10 +113,10 @@ func TestTables(t *testing.T) {
 			for _, o := range live {
 				o.SetNamespace(game.Namespace)
 			}
-			return observed.NamesAnother(ot.Snapshot(nil, live...), ot.Next.Group(), game)
+			return ot.Snapshot(nil, live...).NamesAnother(ot.Next.Group(), game)
 		}),
 		"former": about(func(p []string) any {
-			return len(observed.FormerServices(ot.Snapshot(nil, object(p[0])), ot.Next.Group(), game)) == 1
+			return len(ot.Snapshot(nil, object(p[0])).FormerServices(ot.Next.Group(), game)) == 1
 		}),
 		"operators": about(func(p []string) any {
 			o := object(p[0])
@@ -127,7 +127,7 @@ func TestTables(t *testing.T) {
 				if s.Operators.Theirs(render.Object{Kind: kinds.Of(o.GetKind()), Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}) {
 					theirs += running
 				}
-				if s.Operators.Moves(observed.Owned{Kind: kinds.Of(o.GetKind()), Live: o, Group: ot.Shop.Group()}) {
+				if s.Operators.Moves(observed.Object{Kind: kinds.Of(o.GetKind()), Live: o, Group: ot.Shop.Group()}) {
 					moves += running
 				}
 			}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -182,7 +182,7 @@ func (f *functionCall) render(r *renderer, defs []*lease.Definition) ([]render.O
 // include no claims, because leased addresses would look free.
 func functionLedger(
 	ctx context.Context, c *console.Console, items []*kyaml.RNode, f *renderFlags, cfg *config.ProviderConfig,
-) (*pools.Known, error) {
+) (*observed.Known, error) {
 	if f.ledger.IsFiles() {
 		return readLedger(ctx, c, &f.ledger, cfg)
 	}

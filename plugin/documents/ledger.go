@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -25,7 +25,7 @@ import (
 
 // readLedger reads the claims, Services and pools in files: a Git repository, or the output of "kubectl get -o yaml". All of them
 // count, so a broken one is an error.
-func readLedger(ctx context.Context, c *console.Console, from *flags.Ledger, cfg *config.ProviderConfig) (*pools.Known, error) {
+func readLedger(ctx context.Context, c *console.Console, from *flags.Ledger, cfg *config.ProviderConfig) (*observed.Known, error) {
 	found := addressLedger{namespace: cfg.LedgerNamespace}
 	problems, err := from.Read(ctx, c.In, cfg.Limits, false, found.add)
 	if err != nil {
@@ -50,8 +50,8 @@ type addressLedger struct {
 	pooled map[string]bool
 }
 
-func (l *addressLedger) known() *pools.Known {
-	return &pools.Known{Claims: l.claims, Addresses: state.NewAddresses(l.claims, l.uses), Pools: l.pools}
+func (l *addressLedger) known() *observed.Known {
+	return &observed.Known{Claims: l.claims, Addresses: state.NewAddresses(l.claims, l.uses), Pools: l.pools}
 }
 
 func (l *addressLedger) add(o *unstructured.Unstructured, _ func() *unstructured.Unstructured) {
@@ -113,7 +113,7 @@ func objectsOf(n *kyaml.RNode) ([]unstructured.Unstructured, error) {
 
 // useLedger makes the renderer propose addresses that are free in a ledger, and render only things that the ledger does not
 // have for somebody else. known is nil if there is no ledger.
-func (r *renderer) useLedger(known *pools.Known) {
+func (r *renderer) useLedger(known *observed.Known) {
 	if known == nil {
 		return
 	}

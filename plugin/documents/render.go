@@ -13,7 +13,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -296,7 +295,7 @@ func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) e
 	return f.emitAll(&c.Console, func(emit func([]render.Object) error) error {
 		ranges, err := render.RangePools(cfg)
 		if known != nil {
-			ranges, err = pools.RangesBeside(cfg, known)
+			ranges, err = observed.RangesBeside(cfg, known)
 		}
 		if err != nil {
 			return err
@@ -308,10 +307,10 @@ func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) e
 // known returns the addresses and pools in the ledger that --ledger names, or nil without the flag.
 func (f *renderFlags) known(
 	ctx context.Context, c *console.Console, from *cluster.Cluster, cfg *config.ProviderConfig,
-) (*pools.Known, error) {
+) (*observed.Known, error) {
 	switch {
 	case f.ledger.IsCluster():
-		return pools.KnownOf(ctx, from, cfg.LedgerNamespace, f.pools)
+		return reading.KnownOf(ctx, from, cfg.LedgerNamespace, f.pools)
 	case f.ledger.IsFiles():
 		return readLedger(ctx, c, &f.ledger, cfg)
 	}
@@ -331,7 +330,7 @@ func (r *renderer) usePool(a netip.Addr) {
 func (r *renderer) pools() ([]render.Object, error) {
 	addresses := slices.SortedFunc(maps.Keys(r.used), netip.Addr.Compare)
 	if r.known != nil {
-		return pools.Beside(r.cfg, addresses, r.known)
+		return observed.Beside(r.cfg, addresses, r.known)
 	}
 	return render.Pools(r.cfg, addresses)
 }

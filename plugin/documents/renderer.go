@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -27,7 +26,7 @@ type renderer struct {
 	// picker proposes addresses; nil if there is no ledger.
 	picker *state.Picker
 	// known are the addresses and pools in the ledger; nil if there is none.
-	known *pools.Known
+	known *observed.Known
 	// claims are the claims in the ledger by their names, and hostsBelow those on hosts by the wildcard that covers them.
 	claims     map[string]*state.Claim
 	hostsBelow map[string][]*state.Claim

@@ -163,9 +163,9 @@ func DNSRecord(id lease.ID, host string) *unstructured.Unstructured {
 }
 
 // Owned is an object as the group of its labels has it.
-func Owned(o *unstructured.Unstructured) observed.Owned {
+func Owned(o *unstructured.Unstructured) observed.Object {
 	id, _ := lease.IDFromLabels(o.GetLabels())
-	return observed.Owned{Kind: kinds.Of(o.GetKind()), Live: o, Group: id.Group()}
+	return observed.Object{Kind: kinds.Of(o.GetKind()), Live: o, Group: id.Group()}
 }
 
 // Snapshot is what a run has read where these claims and objects are in the cluster.

@@ -1,6 +1,4 @@
-// Package operators handles the work that is left to Akash's operators: it refuses what they would stop at, and waits
-// for what they create or delete.
-package operators
+package observed
 
 import (
 	"fmt"
@@ -11,8 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -26,7 +22,7 @@ import (
 // looks a ProviderHost's lease, service and port up in the lease's Manifest, and ignores the lease for good after three
 // failures (provider: operator/hostname, event-failure-limit). The IP operator creates Services that ask for no
 // address.
-func Fits(s *observed.Snapshot, cfg *config.ProviderConfig, def *lease.Definition, req state.Request) error {
+func (s *Snapshot) Fits(cfg *config.ProviderConfig, def *lease.Definition, req state.Request) error {
 	w := wish{s, cfg, req}
 	if err := w.checkIPOperator(); err != nil || !s.Operators.Hostname {
 		return err
@@ -47,7 +43,7 @@ func Fits(s *observed.Snapshot, cfg *config.ProviderConfig, def *lease.Definitio
 
 // wish is what a lease asks for, where it is asked.
 type wish struct {
-	snapshot *observed.Snapshot
+	snapshot *Snapshot
 	cfg      *config.ProviderConfig
 	request  state.Request
 }
@@ -106,23 +102,23 @@ func (w wish) known(e lease.Expose) bool {
 func WaitingFor(o render.Object) string {
 	if o.Kind == kinds.Service {
 		return fmt.Sprintf("Akash's IP operator to write service %s in namespace %s as the lease's claim says "+
-			"(see: kubectl -n %s logs deploy/operator-ip)", o.Name, o.Namespace, observed.OperatorsNamespace)
+			"(see: kubectl -n %s logs deploy/operator-ip)", o.Name, o.Namespace, OperatorsNamespace)
 	}
 	backend := ""
-	for _, u := range state.HostUses(cluster.Rendered(o)) {
+	for _, u := range state.HostUses(render.Rendered(o)) {
 		backend = fmt.Sprintf(" to %s:%d", u.Service, u.Port)
 	}
 	return fmt.Sprintf("Akash's hostname operator to route %s%s in namespace %s "+
-		"(see: kubectl -n %s logs deploy/operator-hostname, and its /ignore-list)", o.Name, backend, o.Namespace, observed.OperatorsNamespace)
+		"(see: kubectl -n %s logs deploy/operator-hostname, and its /ignore-list)", o.Name, backend, o.Namespace, OperatorsNamespace)
 }
 
 // OtherProtocol explains that the IP operator serves the same port number of the endpoint for a deployment other than
 // group, which has the other protocol, or returns "".
-func OtherProtocol(s *observed.Snapshot, group lease.Group, o render.Object) string {
+func (s *Snapshot) OtherProtocol(group lease.Group, o render.Object) string {
 	if o.Kind != kinds.Service {
 		return ""
 	}
-	want := state.ServiceObjectOf(cluster.Rendered(o))
+	want := state.ServiceObjectOf(render.Rendered(o))
 	protocol, port := state.Part{Key: state.OtherProtocol(state.PortKey(want.Protocol, want.Port))}.ProtocolPort()
 	other, found := s.Ports[lease.LeasedIPName(want.SharingKey, protocol, port)]
 	if !found || !other.HasLease || other.Lease.Group() == group {
@@ -134,11 +130,11 @@ func OtherProtocol(s *observed.Snapshot, group lease.Group, o render.Object) str
 
 // Agrees reports whether an operator's live object serves what the rendered one of the lease would: the same host or
 // port, from the same backend, with the HTTP options that the operator knows.
-func Agrees(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.Object, live *unstructured.Unstructured) bool {
+func (s *Snapshot) Agrees(def *lease.Definition, id lease.ID, o render.Object, live *unstructured.Unstructured) bool {
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return false
 	}
-	want := cluster.Rendered(o)
+	want := render.Rendered(o)
 	if o.Kind == kinds.Service {
 		a, b := state.ServiceObjectOf(want), state.ServiceObjectOf(live)
 		return a.Service == b.Service && a.Port == b.Port && a.Protocol == b.Protocol &&
@@ -147,7 +143,7 @@ func Agrees(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.O
 	wanted := state.HostUses(want)
 	return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
 		return len(wanted) > 0 && u.Host == wanted[0].Host && u.Service == wanted[0].Service && u.Port == wanted[0].Port && u.Of(id.Group())
-	}) && caughtUp(s, def, id, o, live)
+	}) && s.caughtUp(def, id, o, live)
 }
 
 // The hostname operator takes the HTTP options of a route from the lease's Manifest, whatever a definition says
@@ -155,8 +151,8 @@ func Agrees(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.O
 
 // options returns the HTTP options that the definition and the lease's Manifest have for a rendered route of the hostname
 // operator's. ok is false if one of them does not know the route.
-func options(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.Object) (wanted, given lease.HTTPOptions, ok bool) {
-	uses := state.HostUses(cluster.Rendered(o))
+func (s *Snapshot) options(def *lease.Definition, id lease.ID, o render.Object) (wanted, given lease.HTTPOptions, ok bool) {
+	uses := state.HostUses(render.Rendered(o))
 	if def == nil || o.Kind == kinds.Service || len(uses) == 0 {
 		return wanted, given, false
 	}
@@ -176,8 +172,8 @@ func options(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.
 
 // UnlikeOf says which HTTP options the hostname operator gives a rendered route of the lease instead of those of the
 // definition, which is nil if there is none, or returns "".
-func UnlikeOf(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.Object) string {
-	wanted, given, ok := options(s, def, id, o)
+func (s *Snapshot) UnlikeOf(def *lease.Definition, id lease.ID, o render.Object) string {
+	wanted, given, ok := s.options(def, id, o)
 	if !ok {
 		return ""
 	}
@@ -190,9 +186,9 @@ func UnlikeOf(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render
 
 // caughtUp reports whether the operator's live route has the HTTP options of the definition, or never will because the
 // Manifest has others. Newer operators write some of them elsewhere.
-func caughtUp(s *observed.Snapshot, def *lease.Definition, id lease.ID, o render.Object, live *unstructured.Unstructured) bool {
-	wanted, _, ok := options(s, def, id, o)
-	return !ok || UnlikeOf(s, def, id, o) != "" || Unlike(live, wanted) == ""
+func (s *Snapshot) caughtUp(def *lease.Definition, id lease.ID, o render.Object, live *unstructured.Unstructured) bool {
+	wanted, _, ok := s.options(def, id, o)
+	return !ok || s.UnlikeOf(def, id, o) != "" || Unlike(live, wanted) == ""
 }
 
 // Unlike says which HTTP options a live route has instead of the wanted ones, or returns "".

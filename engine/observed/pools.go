@@ -1,77 +1,61 @@
-// Package pools finds the MetalLB pools that addresses need in addition to the existing ones.
-package pools
+package observed
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/reading"
-	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Pools are MetalLB's pools during one command. Leases share them.
-type Pools struct {
-	cfg      *config.ProviderConfig
-	snapshot *observed.Snapshot
-	// live indexes the pools that were read, used lists the addresses in use.
-	live func() *state.PoolIndex
-	used func() []netip.Addr
-	mu   sync.Mutex
-	// fitted are the pools that leases need, as they are written, by name.
-	fitted map[string]func() (render.Object, error)
+// Known is what a ledger, in a cluster or in files, contains: the claims, and what uses addresses.
+type Known struct {
+	Claims    []*state.Claim
+	Addresses *state.Addresses
+	Pools     []state.PoolObject
 }
 
-// New returns the pools that were read.
-func New(cfg *config.ProviderConfig, s *observed.Snapshot) *Pools {
-	return &Pools{
-		cfg: cfg, snapshot: s, fitted: map[string]func() (render.Object, error){},
-		live: sync.OnceValue(func() *state.PoolIndex { return state.NewPoolIndex(s.Pools()) }),
-		used: sync.OnceValue(func() []netip.Addr { return s.Addresses.InUse() }),
-	}
+// PoolsFor returns the pools that addresses need beside those that were read.
+func (s *Snapshot) PoolsFor(cfg *config.ProviderConfig, of render.Addresses) ([]render.Object, error) {
+	return PoolsFor(cfg, of, &Known{Addresses: s.Addresses, Pools: s.Pools()})
 }
 
-// Check returns an error if an address would need a pool that overlaps another one.
-func (p *Pools) Check(addresses render.Addresses) error {
-	_, err := p.Wanted(addresses)
-	return err
-}
-
-// Wanted returns the pools that addresses need, each with its advertisement, reduced to what the other pools leave to them.
+// PoolsFor returns the pools that addresses need, each with its advertisement, reduced to what the other pools leave to them.
 // An address stays in the pool of ours that has it, whatever the configuration says now. An address that the configuration
 // excludes by now stays in any pool that has it. A pool that overlaps somebody else's is an error, before MetalLB sees it:
 // one overlap makes MetalLB drop its whole configuration, so that no tenant gets an address.
-func (p *Pools) Wanted(of render.Addresses) ([]render.Object, error) {
+func PoolsFor(cfg *config.ProviderConfig, of render.Addresses, known *Known) ([]render.Object, error) {
+	live := state.NewPoolIndex(known.Pools)
 	var addresses []netip.Addr
 	for _, as := range of {
 		for _, a := range as {
-			if needsPool(p.cfg, a, p.live()) {
+			if needsPool(cfg, a, live) {
 				addresses = append(addresses, a)
 			}
 		}
 	}
-	objects, err := render.Pools(p.cfg, addresses)
+	objects, err := render.Pools(cfg, addresses)
+	used := sync.OnceValue(known.Addresses.InUse)
 	for i, o := range objects {
 		if o.Kind != kinds.IPAddressPool {
 			continue
 		}
-		if objects[i], err = p.fit(o); err != nil {
+		ranges := state.PoolRanges(o.Name, rangesOf(render.Rendered(o)), live, used())
+		if err := checkOverlap(live, o, ranges); err != nil {
 			return nil, err
 		}
+		if err := checkAdvertised(cfg, o.Name, ranges); err != nil {
+			return nil, err
+		}
+		objects[i] = render.Pool(cfg, o.Name, ranges)
 	}
 	return objects, err
 }
@@ -81,26 +65,6 @@ func (p *Pools) Wanted(of render.Addresses) ([]render.Object, error) {
 func needsPool(cfg *config.ProviderConfig, a netip.Addr, live *state.PoolIndex) bool {
 	name, pooled := cfg.PoolFor(a)
 	return pooled && !state.ServedByOurs(a, name, live) || !pooled && live.Of(a) == nil
-}
-
-// fit reduces a rendered pool to the addresses that the other pools leave to it. It does so once for all leases, because it
-// looks at every address in use.
-func (p *Pools) fit(o render.Object) (render.Object, error) {
-	p.mu.Lock()
-	fitted := p.fitted[o.Name]
-	if fitted == nil {
-		fitted = sync.OnceValues(func() (render.Object, error) {
-			ranges := state.PoolRanges(o.Name, rangesOf(cluster.Rendered(o)), p.live(), p.used())
-			err := checkOverlap(p.live(), o, ranges)
-			if err == nil {
-				err = checkAdvertised(p.cfg, o.Name, ranges)
-			}
-			return render.Pool(p.cfg, o.Name, ranges), err
-		})
-		p.fitted[o.Name] = fitted
-	}
-	p.mu.Unlock()
-	return fitted()
 }
 
 // checkOverlap returns an error if a pool with these ranges would overlap another pool.
@@ -132,55 +96,6 @@ func rangesOf(o *unstructured.Unstructured) []config.Range {
 		}
 	}
 	return out
-}
-
-// Remove deletes the pool of one address, in dedicated mode, after its last holder is gone.
-func (p *Pools) Remove(ctx context.Context, x *executor.Executor, a netip.Addr, action report.Action) error {
-	namespace, name := p.cfg.IP.MetalLBNamespace, config.AddressPoolName(a)
-	if action == report.Released { // claims are released, objects deleted
-		action = report.Deleted
-	}
-	for _, kind := range append(slices.Clone(kinds.Advertisements), kinds.IPAddressPool) {
-		live := p.snapshot.At(kind, namespace, name)
-		if live == nil {
-			continue
-		}
-		if err := x.Remove(ctx, observed.Owned{Kind: kind, Live: live}, action); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Known is what a ledger, in a cluster or in files, contains: the claims, and what uses addresses.
-type Known struct {
-	Claims    []*state.Claim
-	Addresses *state.Addresses
-	Pools     []state.PoolObject
-}
-
-// KnownOf reads claims, the Services that use addresses, and, if pools is true, MetalLB's pools.
-func KnownOf(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, pools bool) (*Known, error) {
-	known := &Known{}
-	group, ctx := parallel.WithContext(ctx)
-	group.Go(func() (err error) {
-		known.Claims, known.Addresses, err = reading.Addresses(ctx, c, ledgerNamespace)
-		return err
-	})
-	group.Go(func() error {
-		if !pools {
-			return nil
-		}
-		objects, err := c.Objects(ctx, kinds.IPAddressPool.Resource(), "", metav1.ListOptions{})
-		for _, o := range objects {
-			known.Pools = append(known.Pools, state.PoolObjectOf(o))
-		}
-		if cluster.IsMissingKind(err) {
-			return nil
-		}
-		return err
-	})
-	return known, group.Wait()
 }
 
 // RangesBeside returns the pools of all of ip.ranges as apply would leave them, given the known pools: our pools that
@@ -259,7 +174,7 @@ func (x *collector) objects(wanted []render.Object) ([]render.Object, error) {
 		if o.Kind != kinds.IPAddressPool {
 			continue
 		}
-		ranges := state.PoolRanges(o.Name, rangesOf(cluster.Rendered(o)), x.live, x.used)
+		ranges := state.PoolRanges(o.Name, rangesOf(render.Rendered(o)), x.live, x.used)
 		if err := checkOverlap(x.live, o, ranges); err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package operators
+package observed_test
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
@@ -20,14 +19,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
-
-// manifest is a Manifest of Akash's provider with one service and one port.
-func manifest(service string, count, port, external int64, global bool) *unstructured.Unstructured {
-	expose := map[string]any{"port": port, "external_port": external, "global": global}
-	return &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"group": map[string]any{"services": []any{
-		map[string]any{"name": service, "count": count, "expose": []any{expose}},
-	}}}}}
-}
 
 // What Akash's operators would ignore for good, or write over, is refused before anything is claimed, and the error says what does not fit and
 // what to do; and what an operator has made agrees where it serves the same host or port from the same backend: testdata/fits.txt.
@@ -75,7 +66,7 @@ func TestFits(t *testing.T) {
 				seen.Manifests = observed.Manifests{ot.Shop.Namespace(): manifest(service, count, port, external, true)}
 			}
 			def := &lease.Definition{Lease: ot.Shop, Services: []lease.Service{{Name: "web", Expose: []lease.Expose{e}}}}
-			err := Fits(seen, cfg, def, request)
+			err := seen.Fits(cfg, def, request)
 			if _, ok := errors.AsType[*report.OperatorError](err); !ok && err != nil {
 				t.Errorf("%s: error %v", line, err)
 			}
@@ -84,12 +75,10 @@ func TestFits(t *testing.T) {
 		"agrees": func(line string) string {
 			want, live, _ := strings.Cut(line, "|")
 			o := ot.WordObjects(t, want)[0]
-			return fmt.Sprint(Agrees(ot.Snapshot(nil), nil, ot.Shop, cluster.Applicable(kinds.Of(o.GetKind()), o), append(ot.WordObjects(t, live), nil)[0]))
+			return fmt.Sprint(ot.Snapshot(nil).Agrees(nil, ot.Shop, rendered(o), append(ot.WordObjects(t, live), nil)[0]))
 		},
 	}.Check(t, "testdata/fits.txt")
 }
-
-const shop = "shop.example.com"
 
 // The operator's options are those of the Manifest. A route of it agrees with a definition that has the same ones when it
 // has them; with another one, whatever it has.
@@ -128,11 +117,11 @@ func TestHTTPOptions(t *testing.T) {
 		if !tt.without {
 			live.SetAnnotations(render.OptionsOf(kinds.Ingress, tt.live.WithDefaults()))
 		}
-		o := cluster.Applicable(kinds.Ingress, ot.Ingress(ot.Shop, shop, "/"))
-		if got := UnlikeOf(seen, def, ot.Shop, o); (got == "") != (tt.unlike == "") || !strings.Contains(got, tt.unlike) {
+		o := rendered(ot.Ingress(ot.Shop, shop, "/"))
+		if got := seen.UnlikeOf(def, ot.Shop, o); (got == "") != (tt.unlike == "") || !strings.Contains(got, tt.unlike) {
 			t.Errorf("%s: unlike %q", name, got)
 		}
-		if got := Agrees(seen, def, ot.Shop, o, live); got != tt.stands {
+		if got := seen.Agrees(def, ot.Shop, o, live); got != tt.stands {
 			t.Errorf("%s: agrees %t", name, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package pools
+package observed_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -50,7 +50,7 @@ func poolTexts(t *testing.T, objects []render.Object) (texts []string) {
 		if i+1 == len(objects) || objects[i+1].Kind != kinds.L2Advertisement || objects[i+1].Name != o.Name {
 			t.Errorf("pool %s is not advertised", o.Name)
 		}
-		addresses, _, err := unstructured.NestedStringSlice(cluster.Rendered(o).Object, "spec", "addresses")
+		addresses, _, err := unstructured.NestedStringSlice(render.Rendered(o).Object, "spec", "addresses")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,10 +64,10 @@ func poolTexts(t *testing.T, objects []render.Object) (texts []string) {
 //	MODE RANGE... | ADDRESS... | POOL...; | ADDRESS...
 //
 // with the configuration, the addresses that leases get, the pools that are there ("theirs" begins an administrator's), and the addresses in use.
-// None that overlaps another is wanted, an address never moves to another pool, and none is in two. What apply wants for two leases at once
+// None that overlaps another is wanted, an address never moves to another pool, and none is in two. What apply wants for two endpoints
 // ("wanted"), what is rendered ("beside"), the pools of all ranges ("ranges"), and whether an address needs one ("needs").
 func TestPools(t *testing.T) {
-	asks := func(rule func(cfg *config.ProviderConfig, addresses []netip.Addr, there *Known) string) func(string) string {
+	asks := func(rule func(cfg *config.ProviderConfig, addresses []netip.Addr, there *observed.Known) string) func(string) string {
 		return func(line string) string {
 			parts := append(strings.Split(line, "|"), "", "", "")
 			words := strings.Fields(parts[0])
@@ -75,7 +75,7 @@ func TestPools(t *testing.T) {
 			for _, a := range strings.Fields(parts[1]) {
 				addresses = append(addresses, netip.MustParseAddr(a))
 			}
-			there := &Known{Addresses: inUse(strings.Fields(parts[3])...)}
+			there := &observed.Known{Addresses: inUse(strings.Fields(parts[3])...)}
 			for _, text := range strings.Split(parts[2], ";") {
 				names := strings.Fields(text)
 				ours := len(names) > 0 && names[0] != "theirs"
@@ -99,28 +99,21 @@ func TestPools(t *testing.T) {
 		return strings.Join(poolTexts(t, got), "; ")
 	}
 	golden.Rules{
-		"wanted": asks(func(cfg *config.ProviderConfig, addresses []netip.Addr, there *Known) string {
-			p := New(cfg, ot.Snapshot(nil))
-			p.live = func() *state.PoolIndex { return state.NewPoolIndex(there.Pools) }
-			p.used = there.Addresses.InUse
+		"wanted": asks(func(cfg *config.ProviderConfig, addresses []netip.Addr, there *observed.Known) string {
 			wants := render.Addresses{}
 			for i, a := range addresses {
 				wants[fmt.Sprint("e", i)] = []netip.Addr{a}
 			}
-			first, again := say(p.Wanted(wants)), say(p.Wanted(wants)) // for two leases
-			if refused := p.Check(wants); first != again || (refused != nil) != strings.HasPrefix(first, "!") {
-				t.Errorf("%s, and then %s; checked: %v", first, again, refused)
-			}
-			return first
+			return say(observed.PoolsFor(cfg, wants, there))
 		}),
-		"beside": asks(func(cfg *config.ProviderConfig, addresses []netip.Addr, there *Known) string {
-			return say(Beside(cfg, addresses, there))
+		"beside": asks(func(cfg *config.ProviderConfig, addresses []netip.Addr, there *observed.Known) string {
+			return say(observed.Beside(cfg, addresses, there))
 		}),
-		"ranges": asks(func(cfg *config.ProviderConfig, _ []netip.Addr, there *Known) string {
-			return say(RangesBeside(cfg, there))
+		"ranges": asks(func(cfg *config.ProviderConfig, _ []netip.Addr, there *observed.Known) string {
+			return say(observed.RangesBeside(cfg, there))
 		}),
-		"needs": asks(func(cfg *config.ProviderConfig, addresses []netip.Addr, there *Known) string {
-			return fmt.Sprint(needsPool(cfg, addresses[0], state.NewPoolIndex(there.Pools)))
+		"needs": asks(func(cfg *config.ProviderConfig, addresses []netip.Addr, there *observed.Known) string {
+			return fmt.Sprint(observed.NeedsPool(cfg, addresses[0], state.NewPoolIndex(there.Pools)))
 		}),
 	}.Check(t, "testdata/pools.txt")
 }
@@ -144,12 +137,10 @@ func TestTooSmallToBeAdvertised(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg := statetest.Config(t, config.ModeRange, network)
 			cfg.IP.Advertisement.Type, cfg.IP.Advertisement.AggregationLength = config.AdvertiseBGP, tt.length
-			p := New(cfg, ot.Snapshot(nil))
-			p.live = func() *state.PoolIndex { return state.NewPoolIndex(tt.others) }
-			p.used = inUse(tt.used...).InUse
 			address := netip.MustParseAddr("203.0.113.1")
-			_, applied := p.Wanted(render.Addresses{"public": {address}})
-			_, rendered := Beside(cfg, []netip.Addr{address}, &Known{Addresses: inUse(tt.used...), Pools: tt.others})
+			known := &observed.Known{Addresses: inUse(tt.used...), Pools: tt.others}
+			_, applied := observed.PoolsFor(cfg, render.Addresses{"public": {address}}, known)
+			_, rendered := observed.Beside(cfg, []netip.Addr{address}, known)
 			for _, err := range []error{applied, rendered} {
 				if (err != nil) != (tt.refused != "") || err != nil && !strings.Contains(err.Error(), "IPAddressPool "+tt.refused+" cannot be advertised") {
 					t.Errorf("error %v, want one of pool %q", err, tt.refused)

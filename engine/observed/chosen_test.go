@@ -1,4 +1,4 @@
-package execute
+package observed_test
 
 import (
 	"fmt"
@@ -30,5 +30,5 @@ func TestChosen(t *testing.T) {
 }
 
 func isChosen(things []string, o *unstructured.Unstructured, claims []*state.Claim) bool {
-	return objects{snapshot: ot.Snapshot(claims, o)}.isChosen(ot.Owned(o), state.NewChoice(things))
+	return ot.Snapshot(claims, o).IsChosen(ot.Owned(o), state.NewChoice(things))
 }
