@@ -134,7 +134,7 @@ func (v view) obstacle(o render.Object, refused error) (old observed.Object, fou
 	}
 	named := strings.FieldsFunc(refused.Error(), func(c rune) bool { return strings.ContainsRune(" \t\n\"'`,;:()[]", c) })
 	for _, use := range state.HostUses(render.Rendered(o)) {
-		for _, was := range v.w.Snapshot.Serving.Of(state.HostName(use.Host)) {
+		for _, was := range v.w.Snapshot.Serving(state.HostName(use.Host)) {
 			k := keyOf(was)
 			if was.Kind != o.Kind || k.Namespace == o.Namespace || !slices.Contains(named, nameOf(k)) || v.w.Snapshot.Operators.Moves(was) {
 				continue

@@ -213,7 +213,7 @@ func (v view) replaced() (out []replacement) {
 			continue
 		}
 		for _, use := range v.wanted().uses[KeyOf(o)] {
-			for _, was := range v.w.Snapshot.Serving.Of(state.HostName(use.Host)) {
+			for _, was := range v.w.Snapshot.Serving(state.HostName(use.Host)) {
 				sameRoute := func(u state.Use) bool { return u.Host == use.Host && u.Path == use.Path && !u.Redirect }
 				if v.goesFor(was, use) && (was.Kind != o.Kind || was.Group != v.group && onGateway(o.Kind)) &&
 					slices.Contains(kinds.RouteKinds, was.Kind) && slices.ContainsFunc(state.HostUses(was.Live), sameRoute) {

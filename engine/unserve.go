@@ -98,7 +98,7 @@ func (v view) strays() (out []observed.Object) {
 		if c == nil {
 			continue
 		}
-		for _, o := range of.Serving.Of(h.Name()) {
+		for _, o := range of.Serving(h.Name()) {
 			if o.Group == v.group || known[o.UID()] || !v.removes(o.Group, c) || v.defines(o) || of.Operators.Moves(o) || v.isStaying(o) ||
 				!v.isStray(o, h.Name()) {
 				continue

@@ -184,24 +184,9 @@ func (o Object) usesPart(c *state.Claim, p state.Part) bool {
 	})
 }
 
-// findStanding returns the objects that serve or declare something, and that this program or Akash's has written, by the names
-// of the claims that they may use.
-func (s *Snapshot) findStanding() Index[string] {
-	standing := Index[string]{}
-	for _, kind := range slices.Concat(kinds.ServingKinds, kinds.ClaimLike) {
-		for object := range s.objects(kind) {
-			live := object.Look()
-			whose := s.Ownership(live)
-			if !whose.HasLease || !whose.Ours && !whose.Shared {
-				continue
-			}
-			one := &indexed{in: s, kind: &kind, object: object, group: whose.Lease.Group()}
-			for _, name := range claimsUnder(Object{Kind: kind, Live: live, Group: one.group}) {
-				standing[name] = append(standing[name], one)
-			}
-		}
-	}
-	return standing
+// Serving returns the objects that this program wrote and that serve a claim.
+func (s *Snapshot) Serving(name string) []Object {
+	return slices.DeleteFunc(s.using.Of(name), func(o Object) bool { return !o.Ours || slices.Contains(kinds.ClaimLike, o.Kind) })
 }
 
 // ServedBy returns the objects of a claim's owner that serve or declare a part of it, whichever deployment of the owner
@@ -213,9 +198,8 @@ func (s *Snapshot) ServedBy(c *state.Claim, p state.Part) (by []Object, declared
 	if c.Kind == state.Address {
 		names = append(names, state.EndpointName(c.SharingKey))
 	}
-	standing := s.standing()
 	for _, name := range names {
-		for _, o := range standing.Of(name) {
+		for _, o := range s.using.Of(name) {
 			known := func(x Object) bool { return x.Live == o.Live }
 			if o.Group.Owner != c.Owner || !o.usesPart(c, p) || slices.ContainsFunc(by, known) {
 				continue
@@ -230,45 +214,54 @@ func (s *Snapshot) ServedBy(c *state.Claim, p state.Part) (by []Object, declared
 	return by, declared
 }
 
-// Serves reports whether objects of the group, or of a former holder, serve the claim: a route serves its host, or a
-// Service uses its address.
-func (s *Snapshot) Serves(c *state.Claim, group lease.Group) bool {
-	of := func(u state.Use) bool {
-		return u.Of(group) || u.HasLease && slices.ContainsFunc(c.FormerOf(u.Lease.Group()), func(p state.Part) bool { return p.Lease.Group() == group })
-	}
-	switch c.Kind {
-	case state.Endpoint:
-		return slices.ContainsFunc(slices.Concat(s.Written.Of(group), s.Shared.Of(group)), func(o Object) bool {
-			return o.Kind == kinds.Service && state.ServiceObjectOf(o.Live).SharingKey == c.SharingKey
-		})
-	case state.Address:
-		return slices.ContainsFunc(s.Addresses.Uses(c.Addr()), of)
-	}
-	return slices.ContainsFunc(s.HostUses[c.Thing], of)
-}
-
-// LiveFor returns the leases whose objects serve or declare a claim of the group: those of the group itself, and those of
-// former holders since a transfer. A lease without a namespace serves nothing, whatever it has left.
-func (s *Snapshot) LiveFor(c *state.Claim, group lease.Group) []lease.ID {
-	var out []lease.ID
-	add := func(id lease.ID) {
-		of := id.Group() == group || slices.ContainsFunc(c.FormerOf(id.Group()), func(p state.Part) bool { return p.Lease.Group() == group })
-		if of && s.Namespaces[id.Namespace()] && !slices.Contains(out, id) {
-			out = append(out, id)
-		}
-	}
+// serve returns the leases whose objects use what is claimed, for the group: those of the group itself, and those of former holders since a
+// transfer.
+func (s *Snapshot) serve(c *state.Claim, group lease.Group) (ids []lease.ID) {
 	uses := s.HostUses[c.Thing]
 	if c.Kind.HasPorts() {
 		uses = s.AddressUses[c.Addr()]
+	}
+	for _, u := range uses {
+		if u.HasLease && isFor(c, u.Lease, group) {
+			ids = append(ids, u.Lease)
+		}
+	}
+	return ids
+}
+
+// isFor reports whether what a lease has serves a claim for a group.
+func isFor(c *state.Claim, id lease.ID, group lease.Group) bool {
+	return id.Group() == group || slices.ContainsFunc(c.FormerOf(id.Group()), func(p state.Part) bool { return p.Lease.Group() == group })
+}
+
+// Serves reports whether objects of the group, or of a former holder, serve the claim: a route serves its host, or a
+// Service uses its address.
+func (s *Snapshot) Serves(c *state.Claim, group lease.Group) bool {
+	if c.Kind == state.Endpoint {
+		return slices.ContainsFunc(s.using.Of(c.Name()), func(o Object) bool { return o.Group == group && o.Kind == kinds.Service })
+	}
+	return len(s.serve(c, group)) > 0
+}
+
+// LiveFor returns the leases whose objects serve or declare a claim of the group. A lease without a namespace serves nothing, whatever it
+// has left.
+func (s *Snapshot) LiveFor(c *state.Claim, group lease.Group) []lease.ID {
+	var ids []lease.ID
+	if c.Kind.HasPorts() {
 		for _, o := range s.portsOf[c.SharingKey] {
-			if o.HasLease {
-				add(o.Lease)
+			if o.HasLease && isFor(c, o.Lease, group) {
+				ids = append(ids, o.Lease)
 			}
 		}
 	}
-	for _, u := range uses {
-		if u.HasLease {
-			add(u.Lease)
+	return s.live(append(ids, s.serve(c, group)...))
+}
+
+// live returns the leases that have a namespace, each once.
+func (s *Snapshot) live(ids []lease.ID) (out []lease.ID) {
+	for _, id := range ids {
+		if s.Namespaces[id.Namespace()] && !slices.Contains(out, id) {
+			out = append(out, id)
 		}
 	}
 	return out
@@ -277,24 +270,19 @@ func (s *Snapshot) LiveFor(c *state.Claim, group lease.Group) []lease.ID {
 // LiveOf returns the leases of a deployment group that have something in the cluster and a namespace: objects, or the
 // definition that the ledger keeps, as it was read with the snapshot or is given.
 func (s *Snapshot) LiveOf(group lease.Group, given ...*kept.Definition) []lease.ID {
-	var out []lease.ID
-	add := func(id lease.ID) {
-		if id.Group() == group && s.Namespaces[id.Namespace()] && !slices.Contains(out, id) {
-			out = append(out, id)
-		}
-	}
+	var ids []lease.ID
 	for _, o := range slices.Concat(s.Written.Of(group), s.Theirs.Of(group)) {
-		add(s.Ownership(o.Live).Lease)
+		ids = append(ids, o.Lease)
 	}
 	for _, d := range append(given, s.Definitions[kept.Name(group)]) {
 		if d == nil || d.Deleting {
 			continue
 		}
 		if def, err := d.Decode(); err == nil {
-			add(def.Lease)
+			ids = append(ids, def.Lease)
 		}
 	}
-	return out
+	return slices.DeleteFunc(s.live(ids), func(id lease.ID) bool { return id.Group() != group })
 }
 
 // Unserved reports whether nothing of the owner serves a part of a claim that the deployment group of a lease holds. While

@@ -252,24 +252,24 @@ func (s *Snapshot) OfNamespace(u state.Use) state.Use {
 // indexOwned records an object of a lease that this program, or Akash's provider or an operator wrote.
 func (s *Snapshot) indexOwned(one *indexed, says *said, o *unstructured.Unstructured) {
 	whose, kind, group := says.whose, *one.kind, one.group
-	if whose.Shared && whose.HasLease {
+	serves, shared := slices.Contains(kinds.ServingKinds, kind), whose.Shared && whose.HasLease
+	if shared {
 		s.Shared[group] = append(s.Shared[group], one)
 	}
-	if !whose.Ours {
-		if whose.Shared && whose.HasLease && slices.Contains(kinds.ServingKinds, kind) {
-			s.Theirs[group] = append(s.Theirs[group], one)
-		}
-		return
+	switch {
+	case whose.Ours:
+		s.Written[group] = append(s.Written[group], one)
+	case shared && serves:
+		s.Theirs[group] = append(s.Theirs[group], one)
 	}
-	s.Written[group] = append(s.Written[group], one)
-	if !slices.Contains(kinds.ServingKinds, kind) && !slices.Contains(kinds.Records, kind) {
+	if !whose.Ours && !shared || !serves && !slices.Contains(kinds.Records, kind) && !slices.Contains(kinds.ClaimLike, kind) {
 		return
-	}
-	if host := (Object{Kind: kind, Live: o, Group: group}).Record(); host != "" {
-		s.Records[host] = append(s.Records[host], one)
 	}
 	for _, name := range says.under {
-		s.Serving[name] = append(s.Serving[name], one)
+		s.using[name] = append(s.using[name], one)
+	}
+	if host := (Object{Kind: kind, Live: o}).Record(); host != "" && whose.Ours {
+		s.Records[host] = append(s.Records[host], one)
 	}
 }
 

@@ -33,8 +33,6 @@ type Snapshot struct {
 	Written Index[lease.Group]
 	// Theirs are a group's routes and Services that only Akash's operators wrote.
 	Theirs Index[lease.Group]
-	// Serving are the objects in Written that serve traffic, by the name of the claim that they depend on.
-	Serving Index[string]
 	// Held are the claims on which a group has written.
 	Held map[lease.Group][]*state.Claim
 	// Shared are a group's objects on which Akash's provider or an operator has written.
@@ -79,11 +77,13 @@ type Snapshot struct {
 	Gateways admission.Gateways
 	// Labels are those of the namespaces by name.
 	Labels map[string]map[string]string
-	// byClaim, byOthers and standing answer lookups of many leases. They are made on first use, so that the work on a lease
+	// using are the objects that serve or declare something, and that this program or Akash's has written, by the names of the claims that
+	// they may use.
+	using Index[string]
+	// byClaim and byOthers answer lookups of many leases. They are made on first use, so that the work on a lease
 	// does not grow with the number of leases.
 	byClaim  func() *claimIndex
 	byOthers func() map[lease.Group]int
-	standing func() Index[string]
 }
 
 // NewSnapshot returns a snapshot of an empty cluster.
@@ -92,12 +92,11 @@ func NewSnapshot() *Snapshot {
 		claims: map[string]*state.Claim{}, Held: map[lease.Group][]*state.Claim{},
 		Namespaces: map[string]bool{}, Tenants: map[string]lease.ID{}, Labels: map[string]map[string]string{},
 		HostUses: map[string][]state.Use{}, AddressUses: map[netip.Addr][]state.Use{}, Ports: map[string]state.PortObject{}, portsOf: map[string][]state.PortObject{},
-		Shared: Index[lease.Group]{}, Written: Index[lease.Group]{}, Theirs: Index[lease.Group]{}, Serving: Index[string]{}, Records: Index[string]{},
+		Shared: Index[lease.Group]{}, Written: Index[lease.Group]{}, Theirs: Index[lease.Group]{}, Records: Index[string]{}, using: Index[string]{},
 		lists: map[string]objectList{}, Lacks: map[kinds.Kind]bool{}, Gateway: &Gateway{},
 	}
 	s.byClaim = sync.OnceValue(func() *claimIndex { return indexClaims(s.claims) })
 	s.byOthers = sync.OnceValue(s.countOthers)
-	s.standing = sync.OnceValue(s.findStanding)
 	return s
 }
 
