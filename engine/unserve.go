@@ -29,7 +29,7 @@ func (v view) written() (goes []observed.Object, others []LeftFor) {
 		if v.isWanted(o) {
 			continue
 		}
-		if id, serves := v.servesOther(of, o); serves {
+		if id, serves := v.servesOther(o); serves {
 			others = append(others, LeftFor{o, id})
 			continue
 		}
@@ -139,7 +139,7 @@ func (v view) isStray(o observed.Object, name string) bool {
 }
 
 // servesOther returns the lease that holds since a transfer what an object of the group serves.
-func (v view) servesOther(of *observed.Snapshot, o observed.Object) (id lease.ID, serves bool) {
+func (v view) servesOther(o observed.Object) (id lease.ID, serves bool) {
 	for _, name := range o.Near {
 		c := v.w.Claim(name)
 		for _, p := range c.FormerOf(o.Group) {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
@@ -221,12 +220,11 @@ func only(all map[string]string, owned map[string]bool) map[string]string {
 
 // Remove deletes an object unless it belongs to another tenant by now.
 func (x *Executor) Remove(ctx context.Context, o observed.Object, action report.Action) error {
-	deleted, err := x.Command.Cluster.Remove(ctx, o.Kind, o.Live, func(ctx context.Context, live *unstructured.Unstructured) (bool, error) {
-		may, err := reading.OfTenant(o.Live)(ctx, live)
-		if err == nil && may {
-			err = x.Change(func() plan.Change { return plan.Remove(o.Kind.Singular, live, "") })
+	deleted, err := x.Command.Cluster.Remove(ctx, o.Kind, o.Live, func(_ context.Context, live *unstructured.Unstructured) (bool, error) {
+		if !state.SameTenant(o.Live, live) {
+			return false, nil
 		}
-		return may, err
+		return true, x.Change(func() plan.Change { return plan.Remove(o.Kind.Singular, live, "") })
 	})
 	if deleted != nil {
 		action, message := report.Deletion(action, deleted, "")

@@ -38,7 +38,7 @@ func findOperators(ctx context.Context, c *command.Command) (observed.Operators,
 		return observed.Operators{}, nil
 	}
 	off := c.Options.Operators == observed.OperatorsOff
-	list, err := c.Cluster.Objects(ctx, kinds.Deployment.Resource(), observed.OperatorsNamespace, metav1.ListOptions{})
+	list, err := c.Cluster.Objects(ctx, kinds.Deployment.Resource(), manifests.OperatorsNamespace, metav1.ListOptions{})
 	switch {
 	case err != nil && off && !cluster.IsAway(err):
 		return observed.Operators{}, nil
@@ -55,12 +55,12 @@ func findOperators(ctx context.Context, c *command.Command) (observed.Operators,
 // unseen returns what follows from a refusal to list the operators: nil if their namespace does not exist, where none can run,
 // and otherwise an error.
 func unseen(ctx context.Context, c *command.Command, refusal error) error {
-	in, err := c.Cluster.Get(ctx, kinds.Namespace, "", observed.OperatorsNamespace)
+	in, err := c.Cluster.Get(ctx, kinds.Namespace, "", manifests.OperatorsNamespace)
 	if err == nil && in == nil {
 		return nil
 	}
 	return fmt.Errorf("whether Akash's operators run cannot be seen: %w\nIf the Role is missing there, \"install\" brings it. "+
-		"Or say it: --operators=on or --operators=off", cluster.NeedsRoleOf(refusal, observed.OperatorsNamespace, roleSees))
+		"Or say it: --operators=on or --operators=off", cluster.NeedsRoleOf(refusal, manifests.OperatorsNamespace, roleSees))
 }
 
 // IPOperatorFor reports whether Akash's IP operator runs and handles ports of the requests: those of endpoints whose

@@ -12,10 +12,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
-	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
@@ -99,7 +99,7 @@ func TestTables(t *testing.T) {
 			for _, word := range words[1:] {
 				name, replicas, _ := strings.Cut(word, "=")
 				o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"replicas": int64(replicas[0] - '0')}}}
-				o.SetNamespace(observed.OperatorsNamespace)
+				o.SetNamespace(manifests.OperatorsNamespace)
 				o.SetName(name)
 				deployments = append(deployments, o)
 			}

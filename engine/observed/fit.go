@@ -102,14 +102,14 @@ func (w wish) known(e lease.Expose) bool {
 func WaitingFor(o render.Object) string {
 	if o.Kind == kinds.Service {
 		return fmt.Sprintf("Akash's IP operator to write service %s in namespace %s as the lease's claim says "+
-			"(see: kubectl -n %s logs deploy/operator-ip)", o.Name, o.Namespace, OperatorsNamespace)
+			"(see: kubectl -n %s logs deploy/operator-ip)", o.Name, o.Namespace, manifests.OperatorsNamespace)
 	}
 	backend := ""
 	for _, u := range state.HostUses(render.Rendered(o)) {
 		backend = fmt.Sprintf(" to %s:%d", u.Service, u.Port)
 	}
 	return fmt.Sprintf("Akash's hostname operator to route %s%s in namespace %s "+
-		"(see: kubectl -n %s logs deploy/operator-hostname, and its /ignore-list)", o.Name, backend, o.Namespace, OperatorsNamespace)
+		"(see: kubectl -n %s logs deploy/operator-hostname, and its /ignore-list)", o.Name, backend, o.Namespace, manifests.OperatorsNamespace)
 }
 
 // OtherProtocol explains that the IP operator serves the same port number of the endpoint for a deployment other than

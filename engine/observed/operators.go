@@ -8,7 +8,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
-	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -22,9 +21,6 @@ const (
 	OperatorsOn  = "on"
 	OperatorsOff = "off"
 )
-
-// OperatorsNamespace is the namespace in which Akash's charts run the provider and its operators.
-const OperatorsNamespace = manifests.OperatorsNamespace
 
 // Operators are the Akash operators that create objects in the cluster: the hostname operator a route for each
 // ProviderHost, the IP operator a Service for each ProviderLeasedIP.

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -29,7 +29,7 @@ func narrowed(opts reconcile.Watching) map[client.Object]cache.ByObject {
 	}
 	return map[client.Object]cache.ByObject{
 		metaOf(leaseKind):                          in(opts.Command.Config.LedgerNamespace),
-		wholeOf(kinds.Deployment.GroupVersionKind): in(observed.OperatorsNamespace),
+		wholeOf(kinds.Deployment.GroupVersionKind): in(manifests.OperatorsNamespace),
 		wholeOf(kinds.Manifest.GroupVersionKind):   in(opts.Command.Config.ManifestNamespace),
 	}
 }
@@ -58,7 +58,7 @@ func (r *reconciler) watchAll(ctx context.Context) error {
 	cfg := r.opts.Command.Config
 	all := []watching{
 		{cluster.Leases, metaOf(leaseKind), cfg.LedgerNamespace, true, nil}, {cluster.Namespaces, metaOf(kinds.Namespace.GroupVersionKind), "", true, nil},
-		{nodes, wholeOf(nodeKind), "", false, nil}, {kinds.Deployment.Resource(), wholeOf(kinds.Deployment.GroupVersionKind), observed.OperatorsNamespace, false, nil},
+		{nodes, wholeOf(nodeKind), "", false, nil}, {kinds.Deployment.Resource(), wholeOf(kinds.Deployment.GroupVersionKind), manifests.OperatorsNamespace, false, nil},
 		{kinds.Manifest.Resource(), wholeOf(kinds.Manifest.GroupVersionKind), cfg.ManifestNamespace, true, nil},
 	}
 	for _, k := range slices.Concat(kinds.OfLease, kinds.Others, kinds.Pools, kinds.RecordsOf(cfg)) {
