@@ -10,6 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -28,6 +29,8 @@ const shop, address = "shop.example.com", "203.0.113.1"
 //	served OBJECT | CLAIM | KEY       whether a part is served by it, though another than the holder has it, and declared
 //	near OBJECT | CLAIM               the claims to which it may belong: a release looks at these alone
 //	serves CLAIM | LEASE | OBJECT     whether something of the lease serves the claim: only where nothing does it is given back
+//	serving OBJECT | CLAIM            the objects of this program's that serve the first claim, and whether Akash's provider keeps them
+//	live LEASE | OBJECT | CLAIM       the leases of the group that are live, and those that are for the claim, where the namespace of blog does not exist
 //	stays OBJECT | OBJECT             whether it stays beside the others when its lease gives it up, as it is Akash's
 //	strays OBJECT | CLAIM             whether it serves what the claim's first lease is to have
 //	tenant OBJECT | OBJECT            whether the tenant of an object is the same as before
@@ -99,6 +102,21 @@ func TestTables(t *testing.T) {
 		"serves": about(func(p []string) any {
 			c := claim(p[0])
 			return ot.Snapshot([]*state.Claim{c}, ot.WordObjects(t, p[2])...).Serves(c, ot.WordLease(t, p[1]).Group())
+		}),
+		"serving": about(func(p []string) any {
+			claims := ot.WordClaims(t, p[1])
+			var texts []string
+			for _, o := range ot.Snapshot(claims, ot.WordObjects(t, p[0])...).Serving(claims[0].Name()) {
+				texts = append(texts, fmt.Sprintf("%s stays=%t", o.Kind.Singular, o.Stays))
+			}
+			return strings.Join(texts, ", ")
+		}),
+		"live": about(func(p []string) any {
+			s, group := ot.Snapshot(nil, ot.WordObjects(t, p[1])...), ot.WordLease(t, p[0]).Group()
+			for _, id := range []lease.ID{ot.Shop, ot.Next} {
+				s.Namespaces[id.Namespace()] = true
+			}
+			return fmt.Sprintf("%d, %d for the claim", len(s.LiveOf(group)), len(s.LiveFor(claim(p[2]), group)))
 		}),
 		"stays": about(func(p []string) any {
 			o := object(p[0])
