@@ -17,7 +17,7 @@ import (
 // A check of several leases leaves to the later ones what a refused one would give back.
 func TestCheckOfSeveralLeases(t *testing.T) {
 	held := state.HostWant{Host: "held.example.com", Service: "web", Port: 80}.Hold(someLease(somebodyElses, 9))
-	claim := cluster.Rendered(render.Object{Config: held.Claim().Configuration("akash-net", held.Parts)})
+	claim := render.Rendered(render.Object{Config: held.Claim().Configuration("akash-net", held.Parts)})
 	c, err := ofFiles(claim)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -62,7 +61,7 @@ func TestPlanIsAFunction(t *testing.T) {
 				want := state.EndpointWant{Name: endpoint, SharingKey: lease.SharingKey(holder.Owner, endpoint), Ports: []state.PortWant{{Protocol: lease.TCP, ExternalPort: 443, Service: "game-" + endpoint, Port: 443}}}
 				held = want.Hold(holder, netip.MustParseAddr(fmt.Sprintf("203.0.113.%d", rapid.IntRange(0, 3).Draw(t, "at"))))
 			}
-			claim := cluster.Rendered(render.Object{Config: held.Claim().Configuration("akash-net", held.Parts)})
+			claim := render.Rendered(render.Object{Config: held.Claim().Configuration("akash-net", held.Parts)})
 			seen[claim.GetName()] = claim
 		}
 

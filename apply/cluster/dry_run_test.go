@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -98,7 +99,7 @@ func TestDryRunIsReadBack(t *testing.T) {
 	if e, ok := managed.Applied(now, "m"); !ok || !e.Owns("spec", "ingressClassName") || e.Owns("metadata") {
 		t.Errorf("the manager owns %v", e)
 	}
-	if !Unchanged(route("a", "traefik"), now, "m") {
+	if !plan.Unchanged(route("a", "traefik"), now, "m") {
 		t.Error("what was applied differs from what is read")
 	}
 	patch := `{"metadata":{"resourceVersion":"` + now.GetResourceVersion() + `"},"status":{"loadBalancer":null,"seen":true}}`

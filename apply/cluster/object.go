@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -55,7 +54,7 @@ func (c *Cluster) ApplyOver(
 
 // pinned returns an object for an apply that fails unless the one that was seen is there; nil for none.
 func pinned(o render.Object, over *unstructured.Unstructured) render.Object {
-	body := Rendered(o)
+	body := render.Rendered(o)
 	if body.SetResourceVersion(Unwritten); over != nil {
 		body.SetUID(over.GetUID())
 		body.SetResourceVersion(over.GetResourceVersion())
@@ -133,7 +132,7 @@ func (c *Cluster) Create(ctx context.Context, o render.Object, manager string) e
 }
 
 func (c *Cluster) create(ctx context.Context, o render.Object, opts metav1.CreateOptions) error {
-	body := Rendered(o)
+	body := render.Rendered(o)
 	body.SetResourceVersion("")
 	return c.Write(ctx, func(write context.Context) error {
 		_, err := c.Dynamic.Resource(o.Kind.Resource()).Namespace(o.Namespace).Create(write, body, opts)
@@ -291,11 +290,3 @@ func (c *Cluster) Remove(ctx context.Context, kind kinds.Kind, live *unstructure
 	}
 	return deleted, nil
 }
-
-// Unchanged is plan.Unchanged.
-func Unchanged(o render.Object, live *unstructured.Unstructured, manager string) bool {
-	return plan.Unchanged(o, live, manager)
-}
-
-// Rendered is render.Rendered.
-func Rendered(o render.Object) *unstructured.Unstructured { return render.Rendered(o) }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -90,12 +91,12 @@ func TestUnchanged(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			live := liveService()
 			tt.live(live)
-			if got := Unchanged(desired, live, "akash-net"); got != tt.want {
+			if got := plan.Unchanged(desired, live, "akash-net"); got != tt.want {
 				t.Errorf("unchanged is %v, want %v", got, tt.want)
 			}
 		})
 	}
-	if Unchanged(desired, nil, "akash-net") {
+	if plan.Unchanged(desired, nil, "akash-net") {
 		t.Error("an object that does not exist is unchanged")
 	}
 }

@@ -19,11 +19,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -35,7 +35,7 @@ func (l *Lease) Granted(ctx context.Context) (chosen []string, err error) {
 	for _, o := range l.Desired {
 		if o.Kind == kinds.Service {
 			waiting[o.Name] = nil
-			for _, u := range state.AddressUses(cluster.Rendered(o)) {
+			for _, u := range state.AddressUses(render.Rendered(o)) {
 				waiting[o.Name] = append(waiting[o.Name], u.Address)
 			}
 		}

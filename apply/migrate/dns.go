@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/live"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
@@ -288,7 +287,7 @@ func (m *leaseMigration) findValues(ctx context.Context) error {
 // recordsIn returns the records in rendered objects.
 func recordsIn(objects []render.Object) (records []dns.Record) {
 	for _, o := range objects {
-		records = append(records, view.RecordObjectOf(cluster.Rendered(o)).Records...)
+		records = append(records, view.RecordObjectOf(render.Rendered(o)).Records...)
 	}
 	return records
 }

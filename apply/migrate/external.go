@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
@@ -74,7 +73,7 @@ func (m *leaseMigration) awaitReached(ctx context.Context, reached map[*crossing
 	return m.awaitHosts(ctx, func(ctx context.Context, h *hostMove) (lacks []lack, err error) {
 		unknown := render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.x.Command.Options.Config.Target}
 		for _, c := range h.routes {
-			if reached[c] = m.annotatedTarget(cluster.Rendered(c.main())); reached[c].Empty() {
+			if reached[c] = m.annotatedTarget(render.Rendered(c.main())); reached[c].Empty() {
 				if reached[c], err = look.Target(ctx, unknown); err != nil {
 					return nil, err
 				}

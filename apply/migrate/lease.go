@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
+	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -157,7 +158,7 @@ func (m *leaseMigration) endRoutes() (*engine.Move, error) {
 		}
 		objects := slices.DeleteFunc(applied(c.objects), func(d engine.Desired) bool {
 			live := m.x.Snapshot.Find(d.Object)
-			return !cluster.Unchanged(observed.KeepsTaken(d.Object, live, lease.FieldManager), live, lease.FieldManager)
+			return !plan.Unchanged(observed.KeepsTaken(d.Object, live, lease.FieldManager), live, lease.FieldManager)
 		})
 		moving := m.moving(c, objects)
 		if c.lag > 0 {

@@ -93,7 +93,7 @@ func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) (
 				}
 				own.Known = len(wanted.Objects) > 0
 				for _, w := range wanted.Objects {
-					own.Want = append(own.Want, view.RecordObjectOf(cluster.Rendered(w)).Records...)
+					own.Want = append(own.Want, view.RecordObjectOf(render.Rendered(w)).Records...)
 				}
 			}
 			out = append(out, own)

@@ -64,7 +64,7 @@ func (r *repair) write(ctx context.Context, o render.Object, live *unstructured.
 	switch _, _, err := r.command.Cluster.ApplyOver(ctx, o, lease.FieldManager, live, false); {
 	case cluster.IsOwned(err):
 		return &report.ConflictError{
-			Object: o.String(), Managers: cluster.Owners(err), Differs: live != nil && !managed.Contains(live.Object, cluster.Rendered(o).Object), Err: err,
+			Object: o.String(), Managers: cluster.Owners(err), Differs: live != nil && !managed.Contains(live.Object, render.Rendered(o).Object), Err: err,
 		}
 	case err != nil && !cluster.IsOvertaken(err):
 		return fmt.Errorf("%s: %w", o, r.command.Cluster.Explain(err, "patch", o.Kind.Resource()))
@@ -214,7 +214,7 @@ func (r *repair) rerecord(ctx context.Context, m *state.Fix) error {
 		switch {
 		case live == nil || again[o.Name]:
 			err = r.write(ctx, observed.Prepared(o, nil, r.command.Cluster.Now()), nil)
-		case !reflect.DeepEqual(live.Object["spec"], cluster.Rendered(o).Object["spec"]):
+		case !reflect.DeepEqual(live.Object["spec"], render.Rendered(o).Object["spec"]):
 			err = asChanged(r.command.Cluster.Seize(ctx, observed.Prepared(o, live, r.command.Cluster.Now()), lease.FieldManager, live))
 		}
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
+	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -152,7 +153,7 @@ func (r *repair) writePool(ctx context.Context, o render.Object) error {
 		err, live = r.awaitGone(ctx, []*unstructured.Unstructured{live}, "it is being deleted, and is made anew then"), nil
 	}
 	o = observed.KeepsTaken(o, live, lease.FieldManager)
-	if err != nil || cluster.Unchanged(o, live, lease.FieldManager) {
+	if err != nil || plan.Unchanged(o, live, lease.FieldManager) {
 		return err
 	}
 	return r.write(ctx, o, live)

@@ -154,7 +154,7 @@ func (w *Work) Rollout(ctx context.Context) (rollout.Rollout, error) {
 	var shown rollout.Lease
 	for _, o := range w.objects {
 		if o.Kind == kinds.Manifest {
-			if err := shown.Add(cluster.Rendered(o)); err != nil {
+			if err := shown.Add(render.Rendered(o)); err != nil {
 				return rollout.Rollout{}, err
 			}
 		}

@@ -74,7 +74,7 @@ func Prepare(c *cluster.Cluster, opts Options, def *lease.Definition, live *Live
 			continue
 		}
 		now := live.find(o.Kind, o.Name)
-		if want := cluster.Rendered(o).Object; now != nil && now.GetDeletionTimestamp() == nil {
+		if want := render.Rendered(o).Object; now != nil && now.GetDeletionTimestamp() == nil {
 			o.Config = &unstructured.Unstructured{Object: deployed.LeaveRepeated(deployed.LeaveDropped(want), now.Object)}
 		} else if o.Kind == kinds.StatefulSet {
 			o.Config = &unstructured.Unstructured{Object: deployed.LeaveDropped(want)}

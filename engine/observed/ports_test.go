@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -47,9 +46,9 @@ func appliedBy(o *unstructured.Unstructured, manager string, annotations ...stri
 // A mark is added to a copy: the object is rendered once and compared with several versions.
 func TestTouched(t *testing.T) {
 	o := rendered(ot.Ours(ot.Ingress(ot.Next, shop, "/")))
-	before := cluster.Rendered(o)
+	before := render.Rendered(o)
 	out := observed.Touched(o, "nonce")
-	annotations := cluster.Rendered(out).GetAnnotations()
+	annotations := render.Rendered(out).GetAnnotations()
 	if annotations[lease.AnnotationTaken] != "nonce" || annotations[lease.AnnotationDefinition] != "hash" {
 		t.Errorf("annotations %v", annotations)
 	}
@@ -59,7 +58,7 @@ func TestTouched(t *testing.T) {
 	if out.Kind != o.Kind || out.Namespace != o.Namespace || out.Name != o.Name {
 		t.Errorf("another object: %s", out)
 	}
-	if got := cluster.Rendered(observed.Touched(rendered(ot.Ingress(ot.Next, shop, "/")), "nonce")).GetAnnotations(); len(got) != 1 {
+	if got := render.Rendered(observed.Touched(rendered(ot.Ingress(ot.Next, shop, "/")), "nonce")).GetAnnotations(); len(got) != 1 {
 		t.Errorf("an object without annotations gets %v", got)
 	}
 }
@@ -78,7 +77,7 @@ func TestKeepsTaken(t *testing.T) {
 		"with its manager's mark": {appliedBy(marked(), "me", lease.AnnotationTaken), "before"},
 		"with another's mark":     {appliedBy(appliedBy(marked(), "me"), "other", lease.AnnotationTaken), ""},
 	} {
-		got := cluster.Rendered(observed.KeepsTaken(rendered(ot.Ingress(ot.Next, shop, "/")), c.live, "me")).GetAnnotations()[lease.AnnotationTaken]
+		got := render.Rendered(observed.KeepsTaken(rendered(ot.Ingress(ot.Next, shop, "/")), c.live, "me")).GetAnnotations()[lease.AnnotationTaken]
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -109,7 +108,7 @@ func TestDeployRequested(t *testing.T) {
 		"as it is, and never asked":       {host(), appliedBy(host(), "me"), ""},
 		"a route":                         {ot.Ingress(ot.Next, shop, "/"), nil, ""},
 	} {
-		got := cluster.Rendered(observed.DeployRequested(rendered(c.o), c.live, "me", at)).GetAnnotations()[lease.AnnotationUpdatedAt]
+		got := render.Rendered(observed.DeployRequested(rendered(c.o), c.live, "me", at)).GetAnnotations()[lease.AnnotationUpdatedAt]
 		if got != c.want {
 			t.Errorf("%s: asked at %q, want %q", name, got, c.want)
 		}
