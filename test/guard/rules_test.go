@@ -49,7 +49,10 @@ func readWrites() (all []write) {
 	announced := reserved.Claim{Order: fieldsOrder.Order, Pending: &reserved.Part{
 		Asked: "b", HTTP: 2, Expires: in(time.Minute, time.RFC3339),
 		Hold:   inventory.Hold{Nodes: map[string]inventory.Amounts{"params": {CPU: 1}, "http": {GPU: 1}}, Storage: map[string]uint64{"http": 1, "by": 2}},
-		Params: map[uint32]*lease.SchedulerParams{1: {RuntimeClass: "nvidia"}, 12: {}},
+		Params: map[uint32]*lease.SchedulerParams{
+			1:  {RuntimeClass: "nvidia", Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{Vendor: "nvidia"}}},
+			12: {Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{}}},
+		},
 	}}
 	other := lease.Order{Owner: alice, DSeq: 9, GSeq: 9, OSeq: 9}
 	text, err := os.ReadFile("testdata/writes.yaml")
