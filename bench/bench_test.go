@@ -90,7 +90,7 @@ func (p program) measure(b *testing.B) (u usage) {
 	defer r.Close() //nolint:errcheck // only read
 	var stderr strings.Builder
 	cmd := exec.CommandContext(b.Context(), filepath.Join(bin, "measure"), p.args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig)
+	cmd.Env = environment("KUBECONFIG=" + p.kubeconfig)
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = stdout, &stderr, []*os.File{w}
 	err = cmd.Run()
 	_ = w.Close()
@@ -100,6 +100,12 @@ func (p program) measure(b *testing.B) (u usage) {
 	_, err = fmt.Fscan(r, &u[wall], &u[cpu], &u[peak])
 	check(b, err)
 	return u
+}
+
+// environment is that of a user: the Go programs collect garbage as they do by default, whatever make says of its own.
+func environment(more ...string) []string {
+	ours := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOGC=") })
+	return append(ours, more...)
 }
 
 // alternate runs the programs in turn, n times, so that whatever else the machine does meets all of them. It returns the

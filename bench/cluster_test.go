@@ -78,8 +78,10 @@ func (c *cluster) clear(b *testing.B, n int) {
 	check(b, remove(b.Context(), kinds.ProviderHost.Resource(), config.Default().ManifestNamespace))
 	each(b, n, func(ctx context.Context, i int) error {
 		name, namespaces := definition(i).Lease.Namespace(), c.client.CoreV1().Namespaces()
-		if err := remove(ctx, kinds.Ingress.Resource(), name); err != nil {
-			return err
+		for _, resource := range []schema.GroupVersionResource{kinds.Ingress.Resource(), {Group: "events.k8s.io", Version: "v1", Resource: "events"}} {
+			if err := remove(ctx, resource, name); err != nil {
+				return err
+			}
 		}
 		err := namespaces.Delete(ctx, name, metav1.DeleteOptions{})
 		if err == nil {

@@ -85,7 +85,7 @@ func definitions(b *testing.B, n int, more string) string {
 }
 
 // values writes the leases of a file as values of a chart. What the chart cannot compute, the name of the namespace and the
-// definition's hash, is a value too.
+// definition's hashes, are values too.
 func values(b *testing.B, leases string, workloads bool) string {
 	b.Helper()
 	in, err := os.Open(leases)
@@ -96,8 +96,8 @@ func values(b *testing.B, leases string, workloads bool) string {
 		options := input.Options{DocumentSize: int64(config.Default().Limits.DocumentSize), Workloads: workloads}
 		problems, err := input.Read(b.Context(), in, leases, options, func(d *lease.Definition) error {
 			id := d.Lease
-			_, err := fmt.Fprintf(w, "- {owner: %s, dseq: %d, gseq: 1, oseq: 1, provider: %s, host: %s, service: web, port: 80, namespace: %s, definition: %q}\n",
-				id.Owner, id.DSeq, id.Provider, d.Services[0].Expose[0].Hosts[0].Name, id.Namespace(), d.Hash)
+			_, err := fmt.Fprintf(w, "- {owner: %s, dseq: %d, gseq: 1, oseq: 1, provider: %s, host: %s, service: web, port: 80, namespace: %s, definition: %q, whole: %q}\n",
+				id.Owner, id.DSeq, id.Provider, d.Services[0].Expose[0].Hosts[0].Name, id.Namespace(), d.Hash, lease.SumWhole(d))
 			return err
 		})
 		check(b, err)

@@ -58,7 +58,7 @@ func reconcile(b *testing.B, kubeconfig, file string) (*reconciler, time.Duratio
 	check(b, free.Close())
 	program := filepath.Join(filepath.Dir(plugin(b)), "akash-net-reconciler")
 	r.cmd = exec.CommandContext(b.Context(), program, "--watch", "--leader-elect=false", "--source=bench", "-f", file, "--listen", r.at)
-	r.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	r.cmd.Env = environment("KUBECONFIG=" + kubeconfig)
 	r.cmd.Stderr = &r.said
 	began := time.Now()
 	check(b, r.cmd.Start())
