@@ -48,7 +48,7 @@ func readWrites() (all []write) {
 	in := func(from time.Duration, layout string) string { return time.Now().Add(from).UTC().Format(layout) }
 	announced := reserved.Claim{Order: fieldsOrder.Order, Pending: &reserved.Part{
 		Asked: "b", HTTP: 2, Expires: in(time.Minute, time.RFC3339),
-		Hold:   inventory.Hold{Nodes: map[string]inventory.Amounts{"params": {CPU: 1}, "http": {GPU: 1}}, Storage: map[string]uint64{"http": 1, "by": 2}},
+		Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{"params": {CPU: 1}, "http": {GPU: 1}}, Storage: map[string]uint64{"http": 1, "by": 2}},
 		Params: map[uint32]*lease.SchedulerParams{
 			1:  {RuntimeClass: "nvidia", Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{Vendor: "nvidia"}}},
 			12: {Resources: &lease.SchedulerResources{GPU: &lease.SchedulerGPU{}}},
