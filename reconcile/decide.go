@@ -68,8 +68,8 @@ type Limits struct {
 	// TakeOver takes leases over from other sources. Without it a lease stays with the source that the ledger keeps for it.
 	TakeOver bool
 	// MaxDeletes is how many leases of files may be released within the time Per; negative for a tenth of those that their source owned
-	// then, rounded up. Akash's provider says of each lease by itself that it is over. Per is zero for one that does not go on: of another
-	// one which leases of files it releases is recorded, so that whoever comes after it counts them.
+	// then, rounded up. Akash's provider says of each lease by itself that it is over. Per is zero for a reconciler that runs once. One that
+	// watches records which leases of files it releases, so that its successor counts them.
 	MaxDeletes int
 	Per        time.Duration
 }
