@@ -228,11 +228,13 @@ func (v view) unfit() Step {
 	if err := errors.Join(v.w.Snapshot.Missing(apply.Kinds...)...); err != nil {
 		return v.giveBack(err)
 	}
-	if d, _ := v.kept(); apply.Heal && !d.Says(apply.Definition) || v.follows() && !d.IsVersion(v.want.Transfer.Kept) {
+	d, _ := v.kept()
+	if apply.Heal && !d.Says(apply.Definition) || v.follows() && !d.IsVersion(v.want.Transfer.Kept) {
 		return v.giveBack(report.ErrChanged)
 	}
-	// Only what a crashed command was about to make is made.
-	if alive, _ := v.w.Snapshot.Namespaces[v.id.Namespace()]; apply.Heal && !alive && v.w.Turn.Alone > 0 && !v.succeeds() {
+	// Only what a crashed command was about to make is made: that has written the definition.
+	wrote := func(a *state.Announcement) bool { return a.Names(v.group) && a.Nonce == state.NonceOf(d.Run) }
+	if alive, _ := v.w.Snapshot.Namespaces[v.id.Namespace()]; apply.Heal && !alive && v.w.Turn.Alone > 0 && !slices.ContainsFunc(v.w.Turn.Fenced, wrote) {
 		return v.giveBack(&report.NamespaceGoneError{Lease: v.id})
 	}
 	if err := v.f.running.running.Err; err != nil {
