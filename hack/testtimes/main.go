@@ -50,7 +50,7 @@ func record(file string) (passed bool, err error) {
 	}
 	times := json.NewEncoder(out)
 	passed = true
-	said := map[[2]string]string{}
+	said := map[[2]string][]string{}
 	for in := bufio.NewReader(os.Stdin); ; {
 		line, err := in.ReadBytes('\n')
 		var e event
@@ -69,17 +69,17 @@ func record(file string) (passed bool, err error) {
 			fmt.Print(e.Output)
 		case "output":
 			if !isNoise(e) {
-				said[of] += e.Output
+				said[of] = append(said[of], e.Output)
 			}
 		case "fail", "pass", "skip":
 			if passed = passed && e.Action != "fail"; e.Action == "fail" || e.Test == "" {
-				fmt.Print(said[of])
+				say(said[of])
 			}
 			delete(said, of)
 			if e.Action == "fail" && e.Test == "" { // the time is up, or the program has ended: the tests that it ran have no end
 				for _, test := range slices.SortedFunc(maps.Keys(said), func(a, b [2]string) int { return cmp.Compare(a[1], b[1]) }) {
 					if test[0] == e.Package {
-						fmt.Print(said[test])
+						say(said[test])
 						delete(said, test)
 					}
 				}
@@ -88,6 +88,13 @@ func record(file string) (passed bool, err error) {
 				return false, err
 			}
 		}
+	}
+}
+
+// say prints what a test has said.
+func say(lines []string) {
+	for _, line := range lines {
+		fmt.Print(line)
 	}
 }
 
