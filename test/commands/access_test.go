@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,10 +40,9 @@ func kubectlOf(t *testing.T, program, stdin string, args ...string) result {
 }
 
 // stranger adds a user without any role.
-func stranger(t *testing.T, word string) (u user, name string) {
+func stranger(t *testing.T) (u user, name string) {
 	t.Helper()
-	name = fmt.Sprint(word, "-", harness.Number())
-	_, path, err := harness.Plane.AddUser(name)
+	name, _, path, err := harness.Plane.AddUser()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +64,7 @@ func bind(t *testing.T, u user, name, clusterRole, role string) {
 // bound is the kubeconfig of a new user with a role of the cluster and one of the ledger's namespace.
 func bound(t *testing.T, clusterRole, role string) string {
 	t.Helper()
-	u, name := stranger(t, role)
+	u, name := stranger(t)
 	bind(t, u, name, clusterRole, role)
 	return u.kubeconfig
 }
@@ -74,7 +72,7 @@ func bound(t *testing.T, clusterRole, role string) string {
 // userOf adds a user and gives it a role, which is one of the cluster and one of the ledger's namespace.
 func userOf(t *testing.T, role, _ string) (u user, name string) {
 	t.Helper()
-	u, name = stranger(t, role)
+	u, name = stranger(t)
 	bind(t, u, name, role, role)
 	return u, name
 }
@@ -84,7 +82,7 @@ func userOf(t *testing.T, role, _ string) (u user, name string) {
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	v4, _ := newRanges()
-	u, name := stranger(t, "operator")
+	u, name := stranger(t)
 	id, host := leaseOf(newTenant(t), 1), newHost("operator")
 	group, namespace := id.Group().String(), "namespace/"+id.Namespace()
 	definition := defineParts(t, id, service("web", served(host), leasedPart("public", "TCP", 443)), endpoint("public"))

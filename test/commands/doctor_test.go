@@ -99,24 +99,24 @@ func TestWhatAClusterLacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.do(t, 0, "install").Prints(t, "role/akash-net-sees-operators skipped (there is no namespace akash-services")
-	people := map[string]string{}
-	for _, name := range []string{"akash-net-operator", "akash-net-viewer"} {
-		_, path, err := c.AddUser(name)
+	people := map[string]person{} // by role
+	for _, role := range []string{"akash-net-operator", "akash-net-viewer"} {
+		name, _, path, err := c.AddUser()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name == "akash-net-viewer" {
+		if role == "akash-net-viewer" {
 			says(t, doctored(t, 1, path), "rights", "problem your rights do not cover akash-net-viewer: ")
 		}
-		c.binding(t, "", name, name)
-		c.binding(t, ledger, name, name)
+		c.binding(t, "", role, name)
+		c.binding(t, ledger, role, name)
 		eventually(t, "the roles are bound", func(ctx context.Context) (bool, error) {
 			return runAs(ctx, path, "state", "--problems").Code == 0 && runAs(ctx, path, "state", "routes").Code == 0, nil
 		})
-		people[name] = path
+		people[role] = person{name, path}
 	}
 	t.Run("operators", func(t *testing.T) { c.seesOperators(t, people) })
-	t.Run("kinds", func(t *testing.T) { c.lacksKinds(t, people["akash-net-operator"]) })
+	t.Run("kinds", func(t *testing.T) { c.lacksKinds(t, people["akash-net-operator"].kubeconfig) })
 	t.Run("advertisements", func(t *testing.T) { c.advertises(t) })
 
 	// Everything is there. doctor only reads, and asks for rights.
@@ -145,7 +145,7 @@ func TestWhatAClusterLacks(t *testing.T) {
 	says(t, lines, "guard", "problem ValidatingAdmissionPolicyBinding akash-net-hosts does not refuse anything (validationActions: Warn) -> kubectl akash-net install --guard")
 	says(t, lines, "webhooks", "problem ValidatingWebhookConfiguration gone: webhook a.example.com, which judges ingresses, cannot answer, and their writes are refused: there is no Service nginx/admission")
 	// A viewer is told what may not be read, and the rest.
-	lines = doctored(t, 1, people["akash-net-viewer"], "--config", leasing)
+	lines = doctored(t, 1, people["akash-net-viewer"].kubeconfig, "--config", leasing)
 	says(t, lines, "rights", "ok your rights cover akash-net-viewer")
 	says(t, lines, "rights", "warning your rights do not cover akash-net-operator in all namespaces: you may not create, patch and delete providerhosts.akash.network")
 	says(t, lines, "webhooks", "unknown you may not list ")
@@ -156,17 +156,21 @@ func TestWhatAClusterLacks(t *testing.T) {
 	c.do(t, 0, "uninstall", "--force", "-y").Prints(t, "role/akash-net-sees-operators deleted")
 }
 
+// person is a user, and the kubeconfig that makes one of a command.
+type person struct{ name, kubeconfig string }
+
 // seesOperators: operators and viewers read no Deployments but those in the namespace of Akash's operators, where a Role of that namespace
 // lets them. Without that namespace no operator runs; where it exists and may not be read, nothing is guessed.
-func (c bareCluster) seesOperators(t *testing.T, people map[string]string) {
+func (c bareCluster) seesOperators(t *testing.T, people map[string]person) {
 	t.Helper()
+	who := people["akash-net-operator"]
 	const services, role = "akash-services", "akash-net-sees-operators"
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	id, host := leaseOf(newTenant(t), 1), newHost("sees")
 	definition := defineParts(t, id, webPart(host))
 	operator := func(code int, args ...string) result {
 		t.Helper()
-		return runAs(t.Context(), people["akash-net-operator"], args...).Exits(t, code)
+		return runAs(t.Context(), who.kubeconfig, args...).Exits(t, code)
 	}
 	operator(0, "apply", "-f", definition).Prints(t, "ingress/"+host+" created")
 	c.create(t, namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: "+services+"}}")
@@ -175,17 +179,17 @@ func (c bareCluster) seesOperators(t *testing.T, people map[string]string) {
 			c.do(t, 0, "install").Prints(t, "role/"+role+" created")
 		}
 		for _, args := range [][]string{{"apply", "-f", definition}, {"release", id.Group().String()}} {
-			r := operator(1, args...).Says(t, "whether Akash's operators run cannot be seen: not allowed", "kubectl -n "+services+" create rolebinding NAME --role="+role+" --user=akash-net-operator", "--operators=on or --operators=off")
+			r := operator(1, args...).Says(t, "whether Akash's operators run cannot be seen: not allowed", "kubectl -n "+services+" create rolebinding NAME --role="+role+" --user="+who.name, "--operators=on or --operators=off")
 			if strings.Contains(r.Stderr, "clusterrole=") {
 				t.Errorf("the advice is a right in all namespaces: %s", r.Stderr)
 			}
 		}
-		runAs(t.Context(), people["akash-net-viewer"], "state", "--problems").Exits(t, 0)
+		runAs(t.Context(), people["akash-net-viewer"].kubeconfig, "state", "--problems").Exits(t, 0)
 		operator(0, "apply", "--operators=off", "-f", definition).Prints(t, "unchanged")
 	}
-	c.binding(t, services, role, "akash-net-operator")
+	c.binding(t, services, role, who.name)
 	eventually(t, "the Role is bound", func(ctx context.Context) (bool, error) {
-		return runAs(ctx, people["akash-net-operator"], "apply", "-f", definition).Code == 0, nil
+		return runAs(ctx, who.kubeconfig, "apply", "-f", definition).Code == 0, nil
 	})
 	c.create(t, deployments, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: operator-hostname, namespace: `+services+`},
 		spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`)

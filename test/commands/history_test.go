@@ -182,6 +182,6 @@ reportingComponent: akash-net, reportingInstance: "x\u001b[2J", source: {compone
 			t.Errorf("%d lines: %s", rows, r.Stdout)
 		}
 	}
-	nobody, _ := stranger(t, "nobody")
+	nobody, _ := stranger(t)
 	runAs(t.Context(), nobody.kubeconfig, "events", host, "--config", configure(t)).Exits(t, 1).Says(t, "not allowed to list events", "akash-net-viewer")
 }

@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -113,8 +112,7 @@ func TestStatusOfALease(t *testing.T) {
 		endpoint("public"))).Prints(t, "granted "+v4+"32")
 	runsTwo(t, id, "web")
 
-	name := fmt.Sprint("status-", harness.Number())
-	_, kubeconfig, err := harness.Plane.AddUser(name)
+	name, _, kubeconfig, err := harness.Plane.AddUser()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,8 +30,7 @@ var (
 // kubeconfig.
 func without(t *testing.T, verb, resource string) string {
 	t.Helper()
-	name := fmt.Sprint("lacks-", harness.Number())
-	_, kubeconfig, err := harness.Plane.AddUser(name)
+	name, _, kubeconfig, err := harness.Plane.AddUser()
 	if err != nil {
 		t.Fatal(err)
 	}

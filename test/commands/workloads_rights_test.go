@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -20,8 +19,7 @@ import (
 // newReader adds a user without any role, and says how to bind one to it, also in a namespace.
 func newReader(t *testing.T) (kubeconfig string, bind func(role, namespace string)) {
 	t.Helper()
-	name := fmt.Sprint("reader-", harness.Number())
-	_, kubeconfig, err := harness.Plane.AddUser(name)
+	name, _, kubeconfig, err := harness.Plane.AddUser()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +105,7 @@ func TestRightsForStates(t *testing.T) {
 // role may look at the ledger.
 func someone(t *testing.T, unwatched string, roles ...string) (kubeconfig string) {
 	t.Helper()
-	name := fmt.Sprint("watcher-", harness.Number())
-	_, kubeconfig, err := harness.Plane.AddUser(name)
+	name, _, kubeconfig, err := harness.Plane.AddUser()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,8 +207,7 @@ func TestRoles(t *testing.T) {
 	if harness.Find(t, clusterRoles, "", "akash-net-workloads") != nil {
 		t.Error("install brought the role for workloads unasked")
 	}
-	name := fmt.Sprint("operator-", harness.Number())
-	_, kubeconfig, err := harness.Plane.AddUser(name)
+	name, _, kubeconfig, err := harness.Plane.AddUser()
 	if err != nil {
 		t.Fatal(err)
 	}

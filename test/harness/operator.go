@@ -9,12 +9,12 @@ import (
 )
 
 // operatorName is the user of Operator.
-const operatorName = "operator-of-all"
+var operatorName string
 
 // Operator adds a user with the roles of operators that install brings, and further ClusterRoles beside them, bound as
 // manifests/rbac.yaml says. It returns when the API server knows.
 func Operator(ctx context.Context, further ...string) (config *rest.Config, kubeconfig string, err error) {
-	if config, kubeconfig, err = Plane.AddUser(operatorName); err != nil {
+	if operatorName, config, kubeconfig, err = Plane.AddUser(); err != nil {
 		return nil, "", err
 	}
 	for _, role := range append([]string{"akash-net-operator"}, further...) {
