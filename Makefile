@@ -62,9 +62,11 @@ test: programs ## lint, then the tests: unit, golden files, scripts, and end to 
 	slow="$$(go list ./test/commands ./test/sim ./test/akash)"; rest="$$slow $$(grep -vxF "$$slow" <<<"$$rest")"; \
 	echo "golangci-lint run ./..."; ($(LINT)) || status=1; \
 	echo "go test, all packages that the race detector does not watch"; $(GOTEST) -timeout 15m $$rest | $(RECORD) || status=1; \
-	echo "go test, the packages of test/apart"; $(TESTAPART) -timeout 15m ./... | $(RECORD) || status=1; \
-	echo "go test $(RACEFLAG)"; CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 15m $$race | $(RECORD) || status=1; \
+	echo "go test, the packages of test/apart, which wait a lot, and go test $(RACEFLAG)"; \
+	{ $(TESTAPART) -timeout 15m ./... | $(RECORD); } & apart=$$!; \
+	CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 15m $$race | $(RECORD) || status=1; \
 	CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 15m $(RACESIM) | $(RECORD) || status=1; \
+	wait $$apart || status=1; \
 	exit $$status
 
 .PHONY: test-times

@@ -24,8 +24,13 @@ import (
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
-	if err := flag.Set("rapid.shrinktime", "0s"); err != nil { // the clock of a bubble stands still while rapid makes a failure smaller
-		panic(err)
+	for name, value := range map[string]string{
+		"rapid.shrinktime": "0s", // the clock of a bubble stands still while rapid makes a failure smaller
+		"rapid.checks":     map[bool]string{false: "30", true: "1000"}[long()],
+	} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }
