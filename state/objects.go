@@ -150,6 +150,19 @@ func ServiceObjectOf(o *unstructured.Unstructured) ServiceObject {
 	return s
 }
 
+// ServicePortKeys returns the keys of the parts that a Service serves of an address: all its ports, of which ServiceObject has the first.
+func ServicePortKeys(o *unstructured.Unstructured) (keys []string) {
+	ports, _ := Field(o.Object, "spec", "ports").([]any)
+	for _, port := range ports {
+		protocol, _ := Field(port, "protocol").(string)
+		keys = append(keys, PortKey(cmp.Or(lease.Protocol(protocol), lease.TCP), portNumber(Field(port, "port"))))
+	}
+	if len(keys) == 0 {
+		return []string{PortKey(lease.TCP, 0)} // it uses its addresses all the same
+	}
+	return keys
+}
+
 // PoolObject is an IPAddressPool.
 type PoolObject struct {
 	Name string

@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -32,8 +30,8 @@ func (g Ground) Standing() state.Standing {
 	return standing
 }
 
-// uses returns what an object uses, each once: paths of hosts; the IP endpoint of a port and its addresses, of which a ProviderLeasedIP
-// names none; any part of the host of a DNS record that the group holds.
+// uses returns what an object uses, each once: paths of hosts; the IP endpoint of each port and its addresses, of which a ProviderLeasedIP
+// names none; any part of the host of a DNS record that the group holds. All that asks what an object serves is a query of it.
 func (o Object) uses() (out []Ground) {
 	add := func(name, key, sharingKey string, u state.Use) {
 		g := Ground{Name: name, Served: state.Served{Group: o.Group, Key: key, SharingKey: sharingKey, Redirect: u.Redirect}}
@@ -52,13 +50,14 @@ func (o Object) uses() (out []Ground) {
 	}
 	switch o.Kind {
 	case kinds.Service:
-		port := state.ServiceObjectOf(o.Live)
-		key := state.PortKey(port.Protocol, port.Port)
-		if port.SharingKey != "" {
-			add(state.EndpointName(port.SharingKey), key, port.SharingKey, state.Use{})
-		}
-		for _, u := range state.AddressUses(o.Live) {
-			add(state.AddressName(u.Address), key, u.SharingKey, u)
+		sharingKey, uses := state.ServiceObjectOf(o.Live).SharingKey, state.AddressUses(o.Live)
+		for _, key := range state.ServicePortKeys(o.Live) {
+			if sharingKey != "" {
+				add(state.EndpointName(sharingKey), key, sharingKey, state.Use{})
+			}
+			for _, u := range uses {
+				add(state.AddressName(u.Address), key, u.SharingKey, u)
+			}
 		}
 	case kinds.ProviderLeasedIP:
 		port := state.PortObjectOf(o.Live)
@@ -112,18 +111,22 @@ func claimsUnder(o Object) (names []string) {
 	return names
 }
 
+// of returns what an object uses of a claim. A ProviderLeasedIP may use each claim of its endpoint.
+func (o Object) of(c *state.Claim) []Ground {
+	return slices.DeleteFunc(o.uses(), func(g Ground) bool {
+		return g.Name != c.Name() && (o.Kind != kinds.ProviderLeasedIP || !c.Kind.HasPorts() || g.Served.SharingKey != c.SharingKey)
+	})
+}
+
+// usesPart reports whether an object uses a part of a claim: the path of a host, or a port of an address or endpoint.
+func (o Object) usesPart(c *state.Claim, p state.Part) bool {
+	return slices.ContainsFunc(o.of(c), func(g Ground) bool { return g.Served.Key == p.Key })
+}
+
 // StandsFor reports whether an object serves a part of a claim, or accompanies objects that do.
 func (o Object) StandsFor(c *state.Claim, p state.Part) bool {
-	switch {
-	case o.Kind == kinds.Service:
-		return c.Kind.HasPorts() && ServesPort(o.Live, p)
-	case o.Kind == kinds.ProviderLeasedIP:
-		port := state.PortObjectOf(o.Live)
-		return c.Kind.HasPorts() && state.PortKey(port.Protocol, port.Port) == p.Key
-	case slices.Contains(kinds.RouteKinds, o.Kind):
-		return slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool { return u.Redirect || state.RouteKey(u.Path) == p.Key })
-	}
-	return true
+	return !slices.Contains(kinds.RouteKinds, o.Kind) && o.Kind != kinds.Service && o.Kind != kinds.ProviderLeasedIP ||
+		slices.ContainsFunc(o.of(c), func(g Ground) bool { return g.Served.Redirect || g.Served.Key == p.Key })
 }
 
 // IsStray reports whether an object of another group serves one of the parts of a claim that are wanted for a group, or a host of which
@@ -143,12 +146,8 @@ func (o Object) IsStray(group lease.Group, parts []state.Part, c *state.Claim, c
 }
 
 func (o Object) strays(parts []state.Part, c *state.Claim) bool {
-	if o.Kind != kinds.Service {
-		return len(c.PartsOf(o.Group)) == 0 || slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {
-			return slices.ContainsFunc(parts, func(p state.Part) bool { return p.Key == state.RouteKey(u.Path) })
-		})
-	}
-	return slices.ContainsFunc(parts, func(p state.Part) bool { return ServesPort(o.Live, p) })
+	return o.Kind != kinds.Service && len(c.PartsOf(o.Group)) == 0 ||
+		slices.ContainsFunc(parts, func(p state.Part) bool { return o.usesPart(c, p) })
 }
 
 // IsEntitled reports whether the deployment group of an object holds something that it serves; claims are those of the group.
@@ -164,24 +163,6 @@ func (o Object) Lost(claims []*state.Claim, claim func(name string) *state.Claim
 		}
 	}
 	return lost
-}
-
-// ServesPort reports whether a Service has the port of the part.
-func ServesPort(service *unstructured.Unstructured, p state.Part) bool {
-	protocol, port := p.ProtocolPort()
-	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
-	return slices.ContainsFunc(ports, func(v any) bool {
-		m, ok := v.(map[string]any)
-		return ok && m["protocol"] == string(protocol) && m["port"] == int64(port)
-	})
-}
-
-// usesPart reports whether an object uses a part of a claim: the path of a host, or the port of an address or endpoint.
-func (o Object) usesPart(c *state.Claim, p state.Part) bool {
-	return slices.ContainsFunc(o.uses(), func(g Ground) bool {
-		names := g.Name == c.Name() || o.Kind == kinds.ProviderLeasedIP && c.Kind.HasPorts() && g.Served.SharingKey == c.SharingKey
-		return names && g.Served.Key == p.Key
-	})
 }
 
 // Serving returns the objects that this program wrote and that serve a claim.

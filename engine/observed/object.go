@@ -93,9 +93,12 @@ func (s *Snapshot) Declared(kind kinds.Kind, live *unstructured.Unstructured, gr
 		return o != nil && s.isDeclaration(o) && s.Ownership(o).Lease.Group() == group
 	}
 	if kind == kinds.Service {
-		service := state.ServiceObjectOf(live)
-		port, ok := s.Ports[lease.LeasedIPName(service.SharingKey, service.Protocol, service.Port)]
-		return ok && byAkash(kinds.ProviderLeasedIP, port.Namespace, port.Name)
+		sharingKey := state.ServiceObjectOf(live).SharingKey
+		return slices.ContainsFunc(state.ServicePortKeys(live), func(key string) bool {
+			protocol, number := state.Part{Key: key}.ProtocolPort()
+			port, ok := s.Ports[lease.LeasedIPName(sharingKey, protocol, number)]
+			return ok && byAkash(kinds.ProviderLeasedIP, port.Namespace, port.Name)
+		})
 	}
 	return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
 		return slices.ContainsFunc(s.HostUses[u.Host], func(u state.Use) bool {

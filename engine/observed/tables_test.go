@@ -183,18 +183,6 @@ func manifest(service string, count, port, external int64, global bool) *unstruc
 	}}}}}
 }
 
-// Any port of a Service counts, not only the first.
-func TestServesPort(t *testing.T) {
-	service := ot.Service(ot.Shop, 80, address)
-	ports := service.Object["spec"].(map[string]any)["ports"].([]any)
-	service.Object["spec"].(map[string]any)["ports"] = append(ports, map[string]any{"protocol": "TCP", "port": int64(443)})
-	for key, want := range map[string]bool{"80/tcp": true, "443/tcp": true, "22/tcp": false, "443/udp": false, "any": false, "/": false} {
-		if got := observed.ServesPort(service, state.Part{Key: claimtest.WordKey(key)}); got != want {
-			t.Errorf("%s: %t", key, got)
-		}
-	}
-}
-
 // A route without labels in the namespace of a lease is that lease's.
 func TestNamespaceNamesTheLease(t *testing.T) {
 	route := ot.Ingress(ot.Shop, shop, "/")

@@ -251,7 +251,7 @@ func wordPort(t testing.TB, word string) uint16 {
 // WordObjects parses objects, separated by semicolons; "-" is none. An object is a KIND (in the singular), a LEASE, and a host with its
 // path, a port, or a name, then any of
 //
-//	asks=ADDRESSES has=ADDRESS      of a service
+//	asks=ADDRESSES has=ADDRESS      of a service; also=PORT is one more port
 //	ours, akash, wrote              who has made it, or written on it
 //	unlabelled, unmanaged, unshared, udp, deleted, label=NAME=VALUE, selects=SERVICE, key=ENDPOINT
 func WordObjects(t testing.TB, text string) (objects []*unstructured.Unstructured) {
@@ -328,6 +328,9 @@ func wordMark(t testing.TB, id lease.ID, o *unstructured.Unstructured, word stri
 		o.SetLabels(labels)
 	case "unshared":
 		o.SetAnnotations(nil)
+	case "also":
+		ports, _ := spec["ports"].([]any)
+		spec["ports"] = append(ports, map[string]any{"protocol": "TCP", "port": int64(wordPort(t, value))})
 	case "udp":
 		spec["ports"] = []any{map[string]any{"protocol": "UDP", "port": int64(443)}}
 	case "deleted":
