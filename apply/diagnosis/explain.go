@@ -34,9 +34,9 @@ func Explain(
 	if err != nil {
 		return nil, err
 	}
-	var around *diagnose.View
+	var world *diagnose.World
 	if len(things) > len(orders) {
-		if around, err = viewOf(ctx, c, cfg, s, things); err != nil {
+		if world, err = worldOf(ctx, c, cfg, s, things); err != nil {
 			return nil, err
 		}
 	}
@@ -46,43 +46,39 @@ func Explain(
 			out = append(out, orders[t.Order])
 			continue
 		}
-		out = append(out, around.Explain(t))
+		out = append(out, world.Explain(t))
 	}
 	return out, nil
 }
 
-// viewOf returns what hosts, addresses, IP endpoints and leases are explained by.
-func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s *observed.Snapshot, things []thing.Thing) (*diagnose.View, error) {
-	contents := contents(s, c.Now())
-	if err := book.ReadSlices(ctx, c, &contents.Backends); err != nil {
-		return nil, err
-	}
-	around := &diagnose.View{
-		Config: cfg, Claims: s.List(), Pools: contents.Pools,
-		Book: view.NewBook(cfg, contents, view.SubjectHosts, view.SubjectIPs, view.SubjectEndpoints),
-		Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses, Now: c.Now(), Unserved: map[string]string{},
-		Suspended: s.Suspended(), Unlike: unlikeDefined(s, things),
-	}
+// worldOf returns what hosts, addresses, IP endpoints and leases are explained by.
+func worldOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s *observed.Snapshot, things []thing.Thing) (*diagnose.World, error) {
+	facts, a := factsOf(s, cfg, c.Now()), commandOf(c, cfg)
 	routers, err := reading.Routers(ctx, c, s)
+	if err == nil {
+		err = book.ReadSlices(ctx, c, &facts.Contents.Backends)
+	}
+	if err == nil {
+		facts.Records, err = records.OwnRecords(ctx, s, a)
+	}
+	if err == nil {
+		facts.Unrecorded, err = records.Unrecorded(ctx, s, a, things)
+	}
 	if err != nil {
 		return nil, err
 	}
-	around.Reports = s.Reports(routers)
+	facts.Book = view.NewBook(cfg, facts.Contents, view.SubjectHosts, view.SubjectIPs, view.SubjectEndpoints)
+	facts.Suspended, facts.Unlike, facts.Reports, facts.Unserved = s.Suspended(), unlikeDefined(s, things), s.Reports(routers), map[string]string{}
 	for o := range s.Of(kinds.Ingress) {
 		if why := state.NotServing(o, nil, ""); why != "" {
-			around.Unserved[o.GetNamespace()+"/"+o.GetName()] = why
+			facts.Unserved[o.GetNamespace()+"/"+o.GetName()] = why
 		}
 	}
-	a := commandOf(c, cfg)
-	if around.Records, err = records.OwnRecords(ctx, s, a); err != nil {
-		return nil, err
-	}
-	around.Unrecorded, err = records.Unrecorded(ctx, s, a, things)
-	return around, err
+	return diagnose.NewWorld(facts), nil
 }
 
-// contents returns what the snapshot contributes to the book.
-func contents(s *observed.Snapshot, now time.Time) view.Contents {
+// factsOf returns what a snapshot says of what problems are found by and things explained.
+func factsOf(s *observed.Snapshot, cfg *config.ProviderConfig, now time.Time) diagnose.Facts {
 	in := view.Contents{Now: now, Claims: s.List(), NodeUses: s.NodeUses}
 	in.Backends.ResetServices(true)
 	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []kinds.Kind{kinds.IPAddressPool}) {
@@ -90,7 +86,9 @@ func contents(s *observed.Snapshot, now time.Time) view.Contents {
 			in.Add(o, "")
 		}
 	}
-	return in
+	return diagnose.Facts{
+		Config: cfg, Now: now, Claims: in.Claims, Contents: in, Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses,
+	}
 }
 
 // explainOrders explains what the orders among things have reserved. It leaves out what their leases use if the user

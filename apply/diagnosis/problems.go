@@ -76,35 +76,27 @@ func commandOf(c *cluster.Cluster, cfg *config.ProviderConfig) *command.Command 
 // Facts returns what problems are computed from; own is the nonce of the announcement of the command that asks.
 func Facts(
 	ctx context.Context, s *observed.Snapshot, c *command.Command, crashedAfter time.Duration, routers state.Routers, own string,
-) (diagnose.ProblemFacts, error) {
-	contents, cfg := contents(s, c.Cluster.Now()), c.Options.Config
-	contents.Reservations = s.Reservations
-	lost, err := reservation.Lost(ctx, c.Cluster, cfg, contents)
-	if err != nil {
-		return diagnose.ProblemFacts{}, err
+) (facts diagnose.Facts, err error) {
+	cfg := c.Options.Config
+	facts = factsOf(s, cfg, c.Cluster.Now())
+	facts.Contents.Reservations = s.Reservations
+	if facts.Lost, err = reservation.Lost(ctx, c.Cluster, cfg, facts.Contents); err != nil {
+		return facts, err
 	}
 	// They are read after the ledger: what a lease ran that was released since is not seen.
-	manifests, err := reading.SeenManifests(ctx, c.Cluster, cfg)
-	if err != nil {
-		return diagnose.ProblemFacts{}, err
+	if facts.Manifests, err = reading.SeenManifests(ctx, c.Cluster, cfg); err != nil {
+		return facts, err
 	}
-	closedBy, err := closedBy(ctx, s, c.Ledger)
-	if err != nil {
-		return diagnose.ProblemFacts{}, err
+	if facts.ClosedBy, err = closedBy(ctx, s, c.Ledger); err != nil {
+		return facts, err
 	}
-	records, err := records.OwnRecords(ctx, s, c)
-	facts := diagnose.ProblemFacts{
-		View: &diagnose.View{
-			Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.SubjectPools),
-			Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses, Now: c.Cluster.Now(),
-		},
-		Contents: contents, Objects: objectsOf(s, routers), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
-		Definitions: keptDefinitions(s), Manifests: manifests, ClosedBy: closedBy, Runs: s.Runs, Own: own,
-		Lost: lost, Failing: s.Failing,
-	}
+	facts.Book = view.NewBook(cfg, facts.Contents, view.SubjectPools)
+	facts.Objects, facts.Namespaces, facts.Definitions = objectsOf(s, routers), s.Namespaces, keptDefinitions(s)
+	facts.Runs, facts.Own, facts.Failing, facts.CrashedAfter = s.Runs, own, s.Failing, crashedAfter
 	if s.Manifests != nil {
 		facts.Lacks = s.Manifests.Lacks
 	}
+	facts.Records, err = records.OwnRecords(ctx, s, c)
 	return facts, err
 }
 

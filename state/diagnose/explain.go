@@ -1,17 +1,12 @@
-// Package diagnose finds problems in a cluster, says how to repair each of them, and explains the state of single
-// hosts, addresses, leases and orders.
 package diagnose
 
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -29,73 +24,8 @@ type Explanation struct {
 	Missing bool `json:"-"`
 }
 
-// View is the input of explanations.
-type View struct {
-	Config *config.ProviderConfig
-	Claims []*state.Claim
-	Book   *view.Book
-	// Uses are the routes and ProviderHosts of each host, whoever wrote them.
-	Uses map[string][]state.Use
-	// AddressUses are the Services that use each address, whoever wrote them.
-	AddressUses map[netip.Addr][]state.Use
-	// NodeUses are the addresses of the nodes, as far as they may be read.
-	NodeUses []state.Use
-	// Unlike says which HTTP options the route of a host, made by Akash's hostname operator, has instead of those of the
-	// definition with which its lease was last applied.
-	Unlike map[string]string
-	// Reports are the routers' reports on the routes of each host.
-	Reports map[string][]state.Report
-	// Unserved says what an Ingress lacks in its status if no controller serves it, by namespace/name.
-	Unserved map[string]string
-	// Records are this program's DNS records. Unrecorded says, for hosts without one, what is still missing.
-	Records    []OwnRecord
-	Unrecorded map[string]string
-	// Suspended are the leases that the reconciler leaves as they are.
-	Suspended map[lease.Group]bool
-	// Pools are MetalLB's pools.
-	Pools []state.PoolObject
-	// Now is by the API server's clock.
-	Now time.Time
-
-	// at finds rows and claims by what they are about. It is made on first use.
-	at *places
-}
-
-// places are the claims by the names of their objects, the rows of hosts and addresses by these and by their deployment groups, and the DNS
-// records by host.
-type places struct {
-	claims  map[string]*state.Claim
-	hosts   map[string][]view.HostRow
-	ips     map[netip.Addr][]view.IPRow
-	hostsOf map[lease.Group][]view.HostRow
-	ipsOf   map[lease.Group][]view.IPRow
-	records map[string][]OwnRecord
-}
-
-func (c *View) places() *places {
-	if c.at != nil {
-		return c.at
-	}
-	c.at = &places{
-		claims: map[string]*state.Claim{}, hosts: map[string][]view.HostRow{}, ips: map[netip.Addr][]view.IPRow{},
-		hostsOf: map[lease.Group][]view.HostRow{}, ipsOf: map[lease.Group][]view.IPRow{}, records: recordsByHost(c.Records),
-	}
-	for _, claim := range c.Claims {
-		if name := claim.Name(); c.at.claims[name] == nil {
-			c.at.claims[name] = claim
-		}
-	}
-	for _, r := range c.Book.Hosts {
-		c.at.hosts[r.Host], c.at.hostsOf[r.ID().Group()] = append(c.at.hosts[r.Host], r), append(c.at.hostsOf[r.ID().Group()], r)
-	}
-	for _, r := range c.Book.IPs {
-		c.at.ips[r.Address], c.at.ipsOf[r.ID().Group()] = append(c.at.ips[r.Address], r), append(c.at.ipsOf[r.ID().Group()], r)
-	}
-	return c.at
-}
-
 // addClaimTroubles adds what is unusual about a claim. claim may be nil.
-func (c *View) addClaimTroubles(x *Explanation, claim *state.Claim) {
+func (x *Explanation) addClaimTroubles(w *World, claim *state.Claim) {
 	if claim == nil {
 		return
 	}
@@ -106,7 +36,7 @@ func (c *View) addClaimTroubles(x *Explanation, claim *state.Claim) {
 		x.fact("The claim is being deleted: it is free when it is gone.")
 		if len(claim.Finalizers) > 0 {
 			x.fact("It is kept by %s, until who put them there removes them.", claim.Kept())
-			x.next("kubectl -n %s edit lease.coordination.k8s.io/%s", c.Config.LedgerNamespace, claim.Name())
+			x.next("kubectl -n %s edit lease.coordination.k8s.io/%s", w.Config.LedgerNamespace, claim.Name())
 		}
 	case claim.Marked():
 		x.fact("%s.", strings.ToUpper(claim.AtWork[:1])+claim.AtWork[1:])
@@ -114,9 +44,9 @@ func (c *View) addClaimTroubles(x *Explanation, claim *state.Claim) {
 	}
 	for _, p := range claim.Parts {
 		switch {
-		case p.Ended(c.Now):
+		case p.Ended(w.Now):
 			x.fact("The hold of lease %s ended at %s: whoever comes next may take it.", p.Lease, p.Expires)
-		case claim.PartEnded(p, c.Now):
+		case claim.PartEnded(p, w.Now):
 			x.fact("Lease %s announces it until %s, which no run does: whoever comes next may take it.", p.Lease, p.Expires)
 		case p.Expires != "":
 			x.fact("Lease %s holds it until %s.", p.Lease, p.Expires)
@@ -146,12 +76,10 @@ func (x *Explanation) next(format string, args ...any) {
 	}
 }
 
-func (c *View) claim(name string) *state.Claim { return c.places().claims[name] }
-
 // addClaimed adds when a claim was made, as which object, and by whom.
-func (c *View) addClaimed(x *Explanation, claim *state.Claim) {
+func (x *Explanation) addClaimed(w *World, claim *state.Claim) {
 	x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.",
-		state.Stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
+		state.Stamp(claim.Created), claim.Name(), w.Config.LedgerNamespace, managers(claim))
 }
 
 func managers(c *state.Claim) string {
@@ -170,7 +98,7 @@ func leaseOf(u state.Use) string {
 }
 
 // Lease explains a lease: everything that it holds or waits for.
-func (c *View) Lease(g lease.Group) Explanation {
+func (w *World) Lease(g lease.Group) Explanation {
 	x := Explanation{Subject: g.String()}
 	states, seen, silent := map[string]int{}, map[string]bool{}, 0
 	count := func(state, why string) {
@@ -178,24 +106,24 @@ func (c *View) Lease(g lease.Group) Explanation {
 			silent++
 		}
 	}
-	for _, r := range c.places().hostsOf[g] {
+	for _, r := range w.of(g).hosts {
 		count(r.State, r.Silent())
 		y := Explanation{}
-		c.addHostRow(&y, r)
+		y.addHostRow(w, r)
 		y.addUnsettled(r.State, r.Expires, r.Message)
 		if r.State != view.StateWithheld && !seen[r.Host] {
 			seen[r.Host] = true
-			c.addDNS(&y, r.Host, &g)
+			y.addDNS(w, r.Host, &g)
 		}
 		x.merge(r.Host, y)
 		if !r.Claimed && r.State != view.StateWithheld {
 			x.fact("%s: no claim; it remains of a former lease, or Akash's provider wrote it.", r.Host)
 		}
 	}
-	for _, r := range c.places().ipsOf[g] {
+	for _, r := range w.of(g).ips {
 		count(r.State, r.Silent())
 		y := Explanation{}
-		c.addIPRow(&y, r)
+		y.addIPRow(r)
 		y.addUnsettled(r.State, r.Expires, r.Message)
 		x.merge(cmp.Or(addressOf(r), "no address yet"), y)
 	}
@@ -213,7 +141,7 @@ func (c *View) Lease(g lease.Group) Explanation {
 			words = append(words, fmt.Sprintf("%d of them not answering", silent))
 		}
 	}
-	if c.Suspended[g] {
+	if w.Suspended[g] {
 		x.fact("It is suspended: the reconciler does nothing for it.")
 		x.next("to let the reconciler go on with it: kubectl akash-net resume %s", g)
 	}
@@ -241,43 +169,43 @@ func (x *Explanation) addUnsettled(state, expires, message string) {
 
 // Explain explains a thing. A name that may be a host or an IP endpoint is an endpoint if an endpoint of that name has
 // an address and no host of that name is claimed.
-func (c *View) Explain(t thing.Thing) Explanation {
+func (w *World) Explain(t thing.Thing) Explanation {
 	switch t.Kind {
 	case thing.Lease:
-		x := c.Lease(t.Group)
-		x.Missing = !c.holds(t.Group)
+		x := w.Lease(t.Group)
+		x.Missing = !w.holds(t.Group)
 		return x
 	case thing.Address:
-		return c.IP(t.Addr)
+		return w.IP(t.Addr)
 	case thing.Endpoint:
-		return c.Endpoint(t.Endpoint)
+		return w.Endpoint(t.Endpoint)
 	}
-	if t.Endpoint != "" && c.claim(state.HostName(t.Host)) == nil && len(c.endpoints(t.Endpoint)) > 0 {
-		return c.Endpoint(t.Endpoint)
+	if t.Endpoint != "" && w.claim(state.HostName(t.Host)) == nil && len(w.endpoints(t.Endpoint)) > 0 {
+		return w.Endpoint(t.Endpoint)
 	}
 	if t.Path != "" {
-		return c.Path(t.Host, t.Path)
+		return w.Path(t.Host, t.Path)
 	}
-	return c.Host(t.Host)
+	return w.Host(t.Host)
 }
 
 // holds reports whether the group has a row in the book.
-func (c *View) holds(g lease.Group) bool {
-	return len(c.places().hostsOf[g])+len(c.places().ipsOf[g]) > 0
+func (w *World) holds(g lease.Group) bool {
+	return len(w.of(g).hosts)+len(w.of(g).ips) > 0
 }
 
 // Path explains a path of a host: who holds it, and the state of the host.
-func (c *View) Path(host, path string) Explanation {
+func (w *World) Path(host, path string) Explanation {
 	name := lease.HostPath(host, path)
-	x := c.Host(host)
+	x := w.Host(host)
 	x.Subject = name
-	claim := c.claim(state.HostName(host))
+	claim := w.claim(state.HostName(host))
 	if claim == nil {
 		x.fact("Nothing is held of %s, so no path of it is.", host)
 		return x
 	}
 	if part := claim.Part(state.RouteKey(path)); part != nil {
-		of := slices.DeleteFunc(slices.Clone(c.places().hosts[host]), func(r view.HostRow) bool { return lease.HostPath(r.Host, r.Path) != name })
+		of := slices.DeleteFunc(slices.Clone(w.hosts[host]), func(r view.HostRow) bool { return lease.HostPath(r.Host, r.Path) != name })
 		x.Summary = fmt.Sprintf("%s is held by %s%s", name, part.Lease.Group(), ended(hostVerdict(of)))
 		return x
 	}
@@ -286,9 +214,9 @@ func (c *View) Path(host, path string) Explanation {
 }
 
 // Endpoint explains all IP endpoints with the name, each with its address.
-func (c *View) Endpoint(name string) Explanation {
+func (w *World) Endpoint(name string) Explanation {
 	x := Explanation{Subject: name}
-	claims := c.endpoints(name)
+	claims := w.endpoints(name)
 	switch len(claims) {
 	case 0:
 		x.Summary, x.Missing = fmt.Sprintf("no IP endpoint named %s has an address", name), true
@@ -300,19 +228,19 @@ func (c *View) Endpoint(name string) Explanation {
 	for _, claim := range claims {
 		if claim.Kind == state.Endpoint {
 			x.Summary = fmt.Sprintf("IP endpoint %s is held; MetalLB chooses its addresses", name)
-			x.merge(claim.Thing, c.claimedEndpoint(claim))
+			x.merge(claim.Thing, w.claimedEndpoint(claim))
 			continue
 		}
 		x.fact("%s of owner %s.", claim.Thing, claim.Owner)
-		x.merge(claim.Thing, c.IP(claim.Addr()))
+		x.merge(claim.Thing, w.IP(claim.Addr()))
 	}
 	return x
 }
 
 // endpoints returns the claims on IP endpoints with the name, and on their addresses.
-func (c *View) endpoints(name string) []*state.Claim {
+func (w *World) endpoints(name string) []*state.Claim {
 	var claims []*state.Claim
-	for _, claim := range c.Claims {
+	for _, claim := range w.Claims {
 		if claim.Kind.HasPorts() && (claim.SharingKey == name || claim.SharingKey == lease.SharingKey(claim.Owner, name)) {
 			claims = append(claims, claim)
 		}

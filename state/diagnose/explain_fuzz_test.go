@@ -24,7 +24,7 @@ func FuzzOddClaims(f *testing.F) {
 			return
 		}
 		contents, cfg := view.Contents{Claims: []*state.Claim{&c}, Now: statetest.Minute(1)}, config.Default()
-		around := &View{Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.Subjects...), Now: contents.Now}
-		_, _, _ = around.Host(c.Thing), around.IP(c.Addr()), Problems(ProblemFacts{View: around, Contents: contents})
+		facts := Facts{Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.Subjects...), Contents: contents, Now: contents.Now}
+		_, _, _ = NewWorld(facts).Host(c.Thing), NewWorld(facts).IP(c.Addr()), Problems(facts)
 	})
 }

@@ -15,34 +15,34 @@ import (
 )
 
 // Host explains a host or a wildcard.
-func (c *View) Host(host string) Explanation {
+func (w *World) Host(host string) Explanation {
 	x := Explanation{Subject: host}
-	rows := c.places().hosts[host]
-	claim := c.claim(state.HostName(host))
+	rows := w.hosts[host]
+	claim := w.claim(state.HostName(host))
 	owner := ""
 	if claim != nil {
 		owner = claim.Owner
 	}
-	uses := state.UsesOf(host, c.Uses, owner, func(name string) bool { return c.claim(name) != nil })
-	c.addRefusal(&x, host, claim)
-	c.addWildcard(&x, host)
+	uses := state.UsesOf(host, w.Uses, owner, func(name string) bool { return w.claim(name) != nil })
+	x.addRefusal(w, host, claim)
+	x.addWildcard(w, host)
 	switch {
 	case claim != nil:
 		x.Summary = fmt.Sprintf("%s is held by %s%s", host, state.Holders(claim), ended(hostVerdict(rows)))
-		c.addClaimed(&x, claim)
+		x.addClaimed(w, claim)
 	case len(rows)+len(uses) > 0:
 		x.Summary = fmt.Sprintf("%s has no claim, but objects use it%s", host, ended(hostVerdict(rows)))
-	case state.Refuse(host, config.Backend{}, c.Config) != "":
+	case state.Refuse(host, config.Backend{}, w.Config) != "":
 		x.Summary = host + " is held by nobody, and no lease can ask for it"
-	case c.addHostsBelow(&x, host):
+	case x.addHostsBelow(w, host):
 		x.Summary = host + " has no claim, and hosts that it covers are held"
 	default:
 		x.Summary = host + " is free"
 		x.next("kubectl akash-net reserve %s --lease LEASE", state.Typed(host))
 	}
-	c.addClaimTroubles(&x, claim)
+	x.addClaimTroubles(w, claim)
 	for _, r := range rows {
-		c.addHostRow(&x, r)
+		x.addHostRow(w, r)
 	}
 	for _, u := range uses {
 		if u.Host == host {
@@ -51,10 +51,10 @@ func (c *View) Host(host string) Explanation {
 			x.fact("%s serves %s, which covers it, since %s%s.", u, u.Host, state.Stamp(u.Since), leaseOf(u))
 		}
 	}
-	for _, r := range c.Reports[host] {
-		c.addReport(&x, r)
+	for _, r := range w.Reports[host] {
+		x.addReport(r)
 	}
-	c.addDNS(&x, host, nil)
+	x.addDNS(w, host, nil)
 	if claim == nil && len(rows) > 0 && rows[0].Lease != "" {
 		x.next("its lease claims it with: kubectl akash-net apply -f FILE --lease %s", rows[0].Lease)
 	} else if claim == nil {
@@ -75,14 +75,14 @@ func (x *Explanation) nextOfUse(host string, u state.Use) {
 }
 
 // addRefusal adds why leases cannot take the host, unless the provider has given it to its holder.
-func (c *View) addRefusal(x *Explanation, host string, claim *state.Claim) {
-	why := state.Refuse(host, config.Backend{}, c.Config)
+func (x *Explanation) addRefusal(w *World, host string, claim *state.Claim) {
+	why := state.Refuse(host, config.Backend{}, w.Config)
 	if claim != nil && len(claim.Parts) > 0 {
-		why = claim.Refused(c.Config)
+		why = claim.Refused(w.Config)
 	}
 	switch {
 	case why == "":
-	case why == c.Config.OwnDomain(host):
+	case why == w.Config.OwnDomain(host):
 		x.fact("It %s: no definition can ask for it.", why)
 	default:
 		x.fact("It %s: no lease can take it.", why)
@@ -90,7 +90,7 @@ func (c *View) addRefusal(x *Explanation, host string, claim *state.Claim) {
 }
 
 // addReport adds the report of a router on a route.
-func (c *View) addReport(x *Explanation, r state.Report) {
+func (x *Explanation) addReport(r state.Report) {
 	x.fact("%s.", r)
 	switch {
 	case r.Stale != "":
@@ -101,23 +101,23 @@ func (c *View) addReport(x *Explanation, r state.Report) {
 }
 
 // addWildcard adds the wildcard that covers the host.
-func (c *View) addWildcard(x *Explanation, host string) {
+func (x *Explanation) addWildcard(w *World, host string) {
 	over := state.WildcardOver(host)
 	if over == "" {
 		return
 	}
-	if w := c.claim(state.HostName(over)); w != nil && w.Bound() {
-		x.fact("%s is held by %s and covers it: other owners cannot take it.", over, state.Holders(w))
+	if c := w.claim(state.HostName(over)); c != nil && c.Bound() {
+		x.fact("%s is held by %s and covers it: other owners cannot take it.", over, state.Holders(c))
 	}
 }
 
 // addHostsBelow adds the hosts that a wildcard covers and somebody holds, and reports whether there are any: only their
 // owner can take the wildcard.
-func (c *View) addHostsBelow(x *Explanation, wildcard string) bool {
+func (x *Explanation) addHostsBelow(w *World, wildcard string) bool {
 	const shown = 5
 	var below []*state.Claim
-	for _, claim := range c.Claims {
-		if claim.Kind == state.Host && len(claim.Parts) > 0 && !claim.Ended(c.Now) && state.WildcardOver(claim.Thing) == wildcard {
+	for _, claim := range w.Claims {
+		if claim.Kind == state.Host && len(claim.Parts) > 0 && !claim.Ended(w.Now) && state.WildcardOver(claim.Thing) == wildcard {
 			below = append(below, claim)
 		}
 	}
@@ -144,7 +144,7 @@ func (c *View) addHostsBelow(x *Explanation, wildcard string) bool {
 	return true
 }
 
-func (c *View) addHostRow(x *Explanation, r view.HostRow) {
+func (x *Explanation) addHostRow(w *World, r view.HostRow) {
 	who := cmp.Or(r.Lease, r.Owner, "somebody who names no lease")
 	switch r.State {
 	case view.StateWithheld:
@@ -154,11 +154,11 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 	case view.StateActive:
 		x.fact("Routed: %s in namespace %s routes it to %s.", r.Target, r.Namespace, backend(r))
 		name := lease.RouteName(r.Host, r.Path)
-		if why := c.Unserved[r.Namespace+"/"+name]; why != "" && r.Target == kinds.Ingress.Singular {
+		if why := w.Unserved[r.Namespace+"/"+name]; why != "" && r.Target == kinds.Ingress.Singular {
 			x.fact("Its controller has not said that it serves it: %s.", why)
 			x.next("kubectl -n %s describe ingress %s", r.Namespace, name)
 		}
-		if unlike := c.Unlike[r.Host]; unlike != "" && r.Path == "" {
+		if unlike := w.Unlike[r.Host]; unlike != "" && r.Path == "" {
 			x.fact("Its HTTP options are not those of the lease's definition: %s. Akash's hostname operator takes them from the lease's Manifest.", unlike)
 			x.next("the tenant sends a manifest with these options to Akash's provider")
 		}
@@ -170,7 +170,7 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 	case view.StatePending:
 		x.fact("Not routed: %s.", r.Message)
 		switch {
-		case c.isDeclared(r):
+		case w.isDeclared(r):
 			x.fact("Its ProviderHost says the same as the %s: the tenant has moved it through Akash, or somebody has edited it.", r.Target)
 			x.next("the claim follows with the next apply of what the lease is now: kubectl akash-net apply -f FILE")
 		case r.Unaccepted:
@@ -181,7 +181,7 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 		}
 	case view.StateReserved:
 		x.fact("Not routed: lease %s holds it, and no route serves it.", who)
-		if c.atAnotherPort(r) {
+		if w.atAnotherPort(r) {
 			x.fact("Its definition exposes it at port %d; over HTTP only port 80 is routed.", r.Port)
 			x.next("write \"as: 80\" for it in the lease's definition, then: kubectl akash-net apply -f FILE")
 			return
@@ -198,13 +198,13 @@ func (c *View) addHostRow(x *Explanation, r view.HostRow) {
 }
 
 // isDeclared reports whether a route leads where the claim does not say, and the lease's ProviderHost does: then repair has nothing to do.
-func (c *View) isDeclared(r view.HostRow) bool {
+func (w *World) isDeclared(r view.HostRow) bool {
 	of := func(kind string) (u state.Use, found bool) {
-		i := slices.IndexFunc(c.Uses[r.Host], func(u state.Use) bool {
+		i := slices.IndexFunc(w.Uses[r.Host], func(u state.Use) bool {
 			return u.Kind == kind && u.Of(r.ID().Group()) && !u.Redirect && state.RouteKey(u.Path) == state.RouteKey(r.Path)
 		})
 		if i >= 0 {
-			u = c.Uses[r.Host][i]
+			u = w.Uses[r.Host][i]
 		}
 		return u, i >= 0
 	}
@@ -216,9 +216,9 @@ func (c *View) isDeclared(r view.HostRow) bool {
 
 // atAnotherPort reports whether the claim names a port that is not routed, and nothing was written for the host. A port
 // with TLS has a ProviderHost.
-func (c *View) atAnotherPort(r view.HostRow) bool {
+func (w *World) atAnotherPort(r view.HostRow) bool {
 	own := func(u state.Use) bool { return u.Of(r.ID().Group()) }
-	return r.Port != 0 && r.Port != 80 && !slices.ContainsFunc(c.Uses[r.Host], own)
+	return r.Port != 0 && r.Port != 80 && !slices.ContainsFunc(w.Uses[r.Host], own)
 }
 
 func backend(r view.HostRow) string {
@@ -339,12 +339,12 @@ func ended(verdict string) string {
 
 // addDNS adds the DNS records of a host and why they are not served. With a group it adds only the records of that
 // group.
-func (c *View) addDNS(x *Explanation, host string, group *lease.Group) {
+func (x *Explanation) addDNS(w *World, host string, group *lease.Group) {
 	found, others := false, ""
-	for _, r := range c.places().records[host] {
+	for _, r := range w.records[host] {
 		found = true
 		if group == nil || r.Object.HasLease && r.Object.Lease.Group() == *group {
-			c.addRecord(x, r)
+			x.addRecord(w, r)
 		} else if r.Object.HasLease {
 			others = r.Object.Lease.String()
 		}
@@ -352,16 +352,16 @@ func (c *View) addDNS(x *Explanation, host string, group *lease.Group) {
 	if others != "" {
 		x.fact("DNS: lease %s has its records.", others)
 	}
-	live := slices.ContainsFunc(c.places().hosts[host], func(r view.HostRow) bool {
+	live := slices.ContainsFunc(w.hosts[host], func(r view.HostRow) bool {
 		return r.State == view.StateActive && r.Claimed
 	})
-	switch form := c.Config.DNS.Form; {
+	switch form := w.Config.DNS.Form; {
 	case found || !live:
 	case form == config.DNSAnnotations:
 		x.fact("DNS: external-dns makes its record of the route; nothing in the cluster tells whether it has.")
-	case !c.Config.DNS.Records():
-	case c.Unrecorded[host] != "":
-		x.fact("DNS: no record leads to it: %s.", c.Unrecorded[host])
+	case !w.Config.DNS.Records():
+	case w.Unrecorded[host] != "":
+		x.fact("DNS: no record leads to it: %s.", w.Unrecorded[host])
 	default:
 		x.fact("DNS: no record leads to it.")
 		x.next("its record is written with: kubectl akash-net apply -f FILE")
@@ -369,7 +369,7 @@ func (c *View) addDNS(x *Explanation, host string, group *lease.Group) {
 }
 
 // addRecord adds the records of one object and their state.
-func (c *View) addRecord(x *Explanation, r OwnRecord) {
+func (x *Explanation) addRecord(w *World, r OwnRecord) {
 	o := r.Object
 	texts := make([]string, len(o.Records))
 	for i, rec := range o.Records {
@@ -395,7 +395,7 @@ func (c *View) addRecord(x *Explanation, r OwnRecord) {
 		x.fact("%s is not served yet: its controller has not taken it up as it is now%s.", r.Ref, lastOperation(o))
 		x.next("%s (and see that its controller runs)", describe)
 	}
-	if _, why := r.trouble(c.Config, c.claim(state.HostName(o.Host)), c.places().records[o.Host]); why != "" {
+	if _, why := w.trouble(r); why != "" {
 		x.fact("%s %s.", r.Ref, why)
 		x.next("kubectl akash-net repair")
 	}

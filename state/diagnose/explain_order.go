@@ -174,13 +174,13 @@ func (f OrderFacts) addUse(x *Explanation) {
 }
 
 // IP explains an address.
-func (c *View) IP(a netip.Addr) Explanation {
+func (w *World) IP(a netip.Addr) Explanation {
 	x := Explanation{Subject: a.String()}
-	claim := c.claim(state.AddressName(a))
-	rows := c.places().ips[a]
-	others := claim.Squatters(c.AddressUses[a])
-	nodes := slices.DeleteFunc(slices.Clone(c.NodeUses), func(u state.Use) bool { return u.Address != a })
-	pool, inPool := c.Config.PoolFor(a)
+	claim := w.claim(state.AddressName(a))
+	rows := w.ips[a]
+	others := claim.Squatters(w.AddressUses[a])
+	nodes := slices.DeleteFunc(slices.Clone(w.NodeUses), func(u state.Use) bool { return u.Address != a })
+	pool, inPool := w.Config.PoolFor(a)
 	switch {
 	case claim != nil:
 		x.Summary = fmt.Sprintf("%s is held by %s%s", a, state.Holders(claim), ended(addressVerdict(rows)))
@@ -195,7 +195,7 @@ func (c *View) IP(a netip.Addr) Explanation {
 		x.Summary, x.Missing = a.String()+" is none of the provider's addresses", true
 		x.next("kubectl akash-net state pools")
 	}
-	switch served := state.NewPoolIndex(c.Pools).Of(a); {
+	switch served := w.pools.Of(a); {
 	case served != nil && inPool && served.Name != pool:
 		x.fact("Pool %s serves it. By ip.ranges it would be in pool %s: an address stays in the pool that has it.", served.Name, pool)
 	case served != nil:
@@ -206,12 +206,12 @@ func (c *View) IP(a netip.Addr) Explanation {
 	for _, u := range nodes {
 		x.fact("It is an address of %s: %s.", u, state.NodeAddressMeans)
 	}
-	if len(state.InRanges(c.Config, nodes)) > 0 {
+	if len(state.InRanges(w.Config, nodes)) > 0 {
 		x.next("kubectl akash-net config edit (%s)", state.ExcludeAddress(a))
 	}
-	c.addClaimTroubles(&x, claim)
+	x.addClaimTroubles(w, claim)
 	for _, r := range rows {
-		c.addIPRow(&x, r)
+		x.addIPRow(r)
 	}
 	for _, u := range others {
 		x.addSquatter(claim, u)
@@ -220,21 +220,21 @@ func (c *View) IP(a netip.Addr) Explanation {
 }
 
 // claimedEndpoint explains a claim on an IP endpoint whose addresses MetalLB chooses.
-func (c *View) claimedEndpoint(claim *state.Claim) Explanation {
+func (w *World) claimedEndpoint(claim *state.Claim) Explanation {
 	x := Explanation{Subject: claim.Thing}
 	x.fact("It is held by %s.", state.Holders(claim))
-	c.addClaimed(&x, claim)
-	x.fact("MetalLB chooses its addresses, from pool %s (ip.mode: pool).", c.Config.IP.Pool)
-	c.addClaimTroubles(&x, claim)
-	for _, r := range c.Book.IPs {
+	x.addClaimed(w, claim)
+	x.fact("MetalLB chooses its addresses, from pool %s (ip.mode: pool).", w.Config.IP.Pool)
+	x.addClaimTroubles(w, claim)
+	for _, r := range w.Book.IPs {
 		if r.SharingKey == claim.SharingKey {
-			c.addIPRow(&x, r)
+			x.addIPRow(r)
 		}
 	}
 	return x
 }
 
-func (c *View) addIPRow(x *Explanation, r view.IPRow) {
+func (x *Explanation) addIPRow(r view.IPRow) {
 	port := portOf(r)
 	switch r.State {
 	case view.StateWithheld:

@@ -39,12 +39,12 @@ const atHost = "shop.example.com"
 
 // facts are a ledger and a cluster ten minutes after the start. The ranges are 203.0.113.0/30; a run counts as crashed
 // after two minutes.
-type facts struct{ ProblemFacts }
+type facts struct{ Facts }
 
 func newFacts(t testing.TB) *facts {
-	return &facts{ProblemFacts{
-		View: &View{Config: statetest.Config(t, config.ModeRange, "203.0.113.0/30"), Now: statetest.Minute(10),
-			Uses: map[string][]state.Use{}, AddressUses: map[netip.Addr][]state.Use{}},
+	return &facts{Facts{
+		Config: statetest.Config(t, config.ModeRange, "203.0.113.0/30"), Now: statetest.Minute(10),
+		Uses: map[string][]state.Use{}, AddressUses: map[netip.Addr][]state.Use{},
 		Contents:   view.Contents{Pools: []state.PoolObject{poolOf("akash-net-203-0-113-0-30", true, "203.0.113.0/30")}},
 		Namespaces: map[string]bool{shop.Namespace(): true, sibling.Namespace(): true, blog.Namespace(): true}, CrashedAfter: 2 * time.Minute,
 	}}
@@ -57,7 +57,7 @@ func (f *facts) find() []state.Problem {
 	if f.Runs == nil && slices.ContainsFunc(f.Claims, (*state.Claim).Marked) {
 		f.Runs = []*state.Announcement{announced("n0nce", 0)}
 	}
-	return Problems(f.ProblemFacts)
+	return Problems(f.Facts)
 }
 
 // announced returns the announcement of a running command for the lease, begun in minute 0 and renewed in the given
@@ -206,8 +206,7 @@ func (f *facts) explain(t *testing.T, text string) Explanation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Contents.Claims, f.Contents.Now, f.Pools = f.Claims, f.Now, f.Contents.Pools
-	f.View.Records = f.Records
+	f.Contents.Claims, f.Contents.Now = f.Claims, f.Now
 	for _, o := range f.Objects {
 		of := state.Labelled{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Lease: o.Lease, HasLease: o.HasLease, Owner: o.Lease.Owner, Since: o.Since}
 		if o.Kind == kinds.ProviderLeasedIP.Singular {
@@ -224,7 +223,7 @@ func (f *facts) explain(t *testing.T, text string) Explanation {
 		}
 	}
 	f.Book = view.NewBook(f.Config, f.Contents, append(slices.Clone(view.Holdings), view.SubjectEndpoints)...)
-	return f.Explain(named)
+	return NewWorld(f.Facts).Explain(named)
 }
 
 func newExplained(t *testing.T) *facts {

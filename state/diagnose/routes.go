@@ -1,0 +1,211 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/admission"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// rivals returns the routes of a host that serve the same requests for a path as another one, or belong to another
+// tenant. Routes in one namespace are of one tenant.
+func rivals(uses []state.Use) []state.Use {
+	serving := slices.DeleteFunc(slices.Clone(uses), func(u state.Use) bool { return u.Kind == kinds.ProviderHost.Singular || u.Redirect })
+	return slices.DeleteFunc(slices.Clone(serving), func(u state.Use) bool {
+		return !slices.ContainsFunc(serving, func(v state.Use) bool {
+			same := u.Namespace == v.Namespace || u.HasLease && v.HasLease && u.Lease.Owner == v.Lease.Owner
+			return u.UID != v.UID && (u.Path == v.Path && admission.Compete(u.Kind, u.Matches, v.Kind, v.Matches) || !same)
+		})
+	})
+}
+
+// findTwoRoutes finds hosts with competing routes, unless one of them is a stray route of this program.
+func (p *problems) findTwoRoutes() {
+	for host, uses := range p.w.Uses {
+		c := p.w.claims[state.HostName(host)]
+		serving := slices.DeleteFunc(rivals(uses), func(u state.Use) bool {
+			return p.drifted[u.String()] || u.HasLease && c.ServesFor(u.Lease.Group(), state.RouteKey(u.Path), u.Redirect) != nil
+		})
+		if len(serving) < 2 || !c.Held() && !slices.ContainsFunc(serving, func(u state.Use) bool { return u.HasLease }) {
+			continue
+		}
+		moves, g := areMoved(serving), serving[0].Lease.Group()
+		slices.SortFunc(serving, func(a, b state.Use) int { return cmp.Compare(a.String(), b.String()) })
+		first := serving[0]
+		base := state.Problem{Thing: host, Namespace: first.Namespace}
+		switch {
+		case moves:
+			base.Lease = first.Lease.String()
+			p.add(fill(base, state.MigrationUnderWay, fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", first, serving[1]),
+				"move the routes of its lease to the configured kind, "+p.w.Config.Target, &state.Fix{Do: state.MoveRoutes, Group: g}).ByName())
+		case p.has(host, func(x state.Problem) bool { return x.Problem == state.StrayRoute }) == nil:
+			p.add(twoRoutes(p.w, base, c, serving))
+		}
+	}
+}
+
+// areMoved reports whether routes of one deployment group differ only in kind: a migration is running or has ended early.
+func areMoved(serving []state.Use) bool {
+	forms := map[string]bool{}
+	for _, u := range serving {
+		form := u.Kind + " " + u.Path
+		if !u.HasLease || u.Lease.Group() != serving[0].Lease.Group() || forms[form] {
+			return false
+		}
+		forms[form] = true
+	}
+	return true
+}
+
+// twoRoutes is the problem of competing routes. Those that the holder does not want are deleted when the user says so; if all are of one
+// deployment group and of this program, only its definition decides.
+func twoRoutes(w *World, base state.Problem, c *state.Claim, serving []state.Use) state.Problem {
+	x := fill(base, state.TwoRoutes, fmt.Sprintf("%d routes serve it, %s and %s among them", len(serving), serving[0], serving[1]), "", nil)
+	going := unwanted(w, c, serving)
+	if len(going) == 0 {
+		x.Lease = serving[0].Lease.String()
+		return byPruning(w, x, serving[0].Lease.Group())
+	}
+	var names []string
+	x.Fix = &state.Fix{Do: state.Reject}
+	for _, u := range going {
+		names = append(names, u.String()+servesToo(w, u))
+		x.Fix.Objects = append(x.Fix.Objects, state.ObjectRef{Kind: u.Kind, Namespace: u.Namespace, Name: u.Name, UID: string(u.UID)})
+	}
+	if x.Plan = "delete " + strings.Join(names, " and "); c.Held() && len(going) < len(serving) {
+		x.Plan += ": the other is the holder's"
+	}
+	return x.ByName()
+}
+
+// unwanted returns the competing routes that the holder of the host does not want. If nobody holds the host, the owner
+// of the oldest route counts as the holder, as in package admission. It returns nothing if all routes belong to one
+// deployment group and to this program.
+func unwanted(w *World, c *state.Claim, serving []state.Use) []state.Use {
+	first := oldest(serving)
+	without := func(keep func(state.Use) bool) []state.Use { return slices.DeleteFunc(slices.Clone(serving), keep) }
+	going := without(func(u state.Use) bool {
+		if part := c.Part(state.RouteKey(u.Path)); c.Held() && part != nil {
+			return u.Of(part.Lease.Group())
+		}
+		if c.Held() {
+			return u.HasLease && len(c.PartsOf(u.Lease.Group())) > 0
+		}
+		return u.UID == first.UID || u.HasLease && first.HasLease && u.Lease.Owner == first.Lease.Owner
+	})
+	ours := func(u state.Use) bool { return w.written[string(u.UID)] }
+	switch {
+	case len(going) > 0:
+		return going
+	case slices.ContainsFunc(serving, ours):
+		return without(ours)
+	}
+	return without(func(u state.Use) bool { return u.UID == first.UID })
+}
+
+// servesToo describes the other hosts that a route serves.
+func servesToo(w *World, route state.Use) string {
+	var hosts []string
+	for host, uses := range w.Uses {
+		if host != route.Host && slices.ContainsFunc(uses, func(u state.Use) bool { return u.UID == route.UID }) {
+			hosts = append(hosts, host)
+		}
+	}
+	if len(hosts) == 0 {
+		return ""
+	}
+	slices.Sort(hosts)
+	return " (which serves " + strings.Join(hosts, ", ") + " too)"
+}
+
+// OwnRecord is an object of this program with DNS records.
+type OwnRecord struct {
+	Ref    state.ObjectRef
+	Object view.RecordObject
+	// Want are the records that the lease should have for the host. They are set only if Known is true.
+	Want  []dns.Record
+	Known bool
+}
+
+// checkRecords finds DNS records that are stray or wrong. A name that points at an address must not survive: whoever
+// gets the address next would get the name's traffic. All that is wrong with the records of a host is one problem.
+func (p *problems) checkRecords() {
+	for _, r := range p.w.Records {
+		o := r.Object
+		base := state.Problem{Thing: o.Host, Namespace: o.Namespace, Lease: o.Lease.String(), Since: metav1.NewTime(o.Since)}
+		kind, why := p.w.trouble(r)
+		same := func(y state.Problem) bool { return y.Problem == kind && y.Lease == base.Lease }
+		switch {
+		case kind == state.StrayRecord:
+			p.add(fill(base, kind, r.Ref.String()+" "+why, "delete "+r.Ref.String(), &state.Fix{Do: state.DeleteObjects, Objects: []state.ObjectRef{r.Ref}}))
+		case kind == state.RecordDiffers && p.has(o.Host, same) == nil:
+			p.add(fill(base, kind, r.Ref.String()+" "+why, "write the DNS records of the host anew",
+				&state.Fix{Do: state.WriteRecords, Value: o.Host, Part: p.w.claims[state.HostName(o.Host)].PartsOf(o.Lease.Group())[0]}))
+		}
+	}
+}
+
+// trouble returns the kind of problem that a record is, and why; "" for none.
+func (w *World) trouble(r OwnRecord) (kind, why string) {
+	o, group, claim := r.Object, r.Object.Lease.Group(), w.claims[state.HostName(r.Object.Host)]
+	switch {
+	case o.Host == "" || !o.HasLease || o.State == view.StateTerminating:
+	case view.FormOf(o.Kind) != w.Config.DNS.Form:
+		return state.StrayRecord, fmt.Sprintf("has a DNS record of a form that the configuration does not have (dns.form: %s)", w.Config.DNS.Form)
+	case claim != nil && claim.Unreadable != "":
+	case claim == nil || len(claim.Parts) == 0:
+		return state.StrayRecord, "has a DNS record of a host that nobody has claimed"
+	case len(claim.FormerOf(group)) > 0: // its routes still serve the host after a transfer
+	case len(claim.PartsOf(group)) == 0:
+		return state.StrayRecord, fmt.Sprintf("is of lease %s, and %s holds the host", o.Lease, state.Holders(claim))
+	case r.Known:
+		var has []dns.Record // a host may have its records in several objects
+		for _, other := range w.records[o.Host] {
+			if other.Object.HasLease && other.Object.Lease.Group() == group {
+				has = append(has, other.Object.Records...)
+			}
+		}
+		if why = r.differs(has); why != "" {
+			return state.RecordDiffers, why
+		}
+	}
+	return "", ""
+}
+
+// differs returns how a record differs from the wanted one, or which one the objects of the host do not have, or "".
+func (r OwnRecord) differs(has []dns.Record) string {
+	find := func(in []dns.Record, r dns.Record) int {
+		return slices.IndexFunc(in, func(x dns.Record) bool { return x.Name == r.Name && x.Type == r.Type })
+	}
+	for _, is := range r.Object.Records {
+		switch i := find(r.Want, is); {
+		case i < 0:
+			return fmt.Sprintf("has a record %s %s %s, which is not wanted", is.Name, is.Type, strings.Join(is.Values, ", "))
+		case !reflect.DeepEqual(r.Want[i], is):
+			return fmt.Sprintf("says %s %s, it is to be %s", is.Type, recordText(is), recordText(r.Want[i]))
+		}
+	}
+	for _, want := range r.Want {
+		if find(has, want) < 0 {
+			return fmt.Sprintf("lacks the record %s %s %s", want.Name, want.Type, recordText(want))
+		}
+	}
+	return ""
+}
+
+func recordText(r dns.Record) string {
+	text := strings.Join(r.Values, ", ")
+	if r.TTL > 0 {
+		text += fmt.Sprintf(" (TTL %d)", r.TTL)
+	}
+	return text
+}
