@@ -244,7 +244,7 @@ func (p *problems) findDrift() {
 	for i := range p.w.Objects {
 		o := &p.w.Objects[i]
 		g := o.Lease.Group()
-		if !o.Ours || o.Deleting || !o.HasLease || p.w.of(g).kept == nil || p.w.isAtWork(g) {
+		if !o.Ours || o.Deleting || !o.HasLease || p.w.of(g).kept == nil || p.w.working[g] {
 			continue
 		}
 		c, part, differs := changed(p.w, o)

@@ -101,31 +101,34 @@ func leaseOf(u state.Use) string {
 func (w *World) Lease(g lease.Group) Explanation {
 	x := Explanation{Subject: g.String()}
 	states, seen, silent := map[string]int{}, map[string]bool{}, 0
-	count := func(state, why string) {
-		if states[state]++; state == view.StateActive && why != "" {
+	add := func(name string, s standing, explain func(*Explanation)) {
+		if states[s.state]++; s.state == view.StateActive && s.silent != "" {
 			silent++
 		}
+		y := Explanation{}
+		explain(&y)
+		x.merge(name, y)
 	}
 	for _, r := range w.of(g).hosts {
-		count(r.State, r.Silent())
-		y := Explanation{}
-		y.addHostRow(w, r)
-		y.addUnsettled(r.State, r.Expires, r.Message)
-		if r.State != view.StateWithheld && !seen[r.Host] {
-			seen[r.Host] = true
-			y.addDNS(w, r.Host, &g)
-		}
-		x.merge(r.Host, y)
+		s := hostStanding(r)
+		add(r.Host, s, func(y *Explanation) {
+			y.addHostRow(w, r)
+			y.addUnsettled(s)
+			if r.State != view.StateWithheld && !seen[r.Host] {
+				seen[r.Host] = true
+				y.addDNS(w, r.Host, &g)
+			}
+		})
 		if !r.Claimed && r.State != view.StateWithheld {
 			x.fact("%s: no claim; it remains of a former lease, or Akash's provider wrote it.", r.Host)
 		}
 	}
 	for _, r := range w.of(g).ips {
-		count(r.State, r.Silent())
-		y := Explanation{}
-		y.addIPRow(r)
-		y.addUnsettled(r.State, r.Expires, r.Message)
-		x.merge(cmp.Or(addressOf(r), "no address yet"), y)
+		s := addressStanding(r)
+		add(cmp.Or(addressOf(r), "no address yet"), s, func(y *Explanation) {
+			y.addIPRow(r)
+			y.addUnsettled(s)
+		})
 	}
 	total := 0
 	var words []string
@@ -153,17 +156,17 @@ func (w *World) Lease(g lease.Group) Explanation {
 }
 
 // addUnsettled adds what the explanation of a host or an address would say about its claim.
-func (x *Explanation) addUnsettled(state, expires, message string) {
-	switch state {
+func (x *Explanation) addUnsettled(s standing) {
+	switch s.state {
 	case view.StateExpired:
-		x.fact("The hold ended at %s: whoever comes next may take it.", expires)
+		x.fact("The hold ended at %s: whoever comes next may take it.", s.expires)
 	case view.StateClaiming:
 		x.fact("A run that took it has not ended: it is under way, or it has crashed.")
 		x.next("run the same apply again, or: kubectl akash-net repair")
 	case view.StateTerminating:
 		x.fact("The claim is being deleted: it is free when it is gone.")
 	case view.StateUnreadable:
-		x.fact("The claim cannot be read: %s. Nobody can claim this thing.", message)
+		x.fact("The claim cannot be read: %s. Nobody can claim this thing.", s.message)
 	}
 }
 
@@ -206,7 +209,7 @@ func (w *World) Path(host, path string) Explanation {
 	}
 	if part := claim.Part(state.RouteKey(path)); part != nil {
 		of := slices.DeleteFunc(slices.Clone(w.hosts[host]), func(r view.HostRow) bool { return lease.HostPath(r.Host, r.Path) != name })
-		x.Summary = fmt.Sprintf("%s is held by %s%s", name, part.Lease.Group(), ended(hostVerdict(of)))
+		x.Summary = fmt.Sprintf("%s is held by %s%s", name, part.Lease.Group(), verdictOf(of, hostStanding))
 		return x
 	}
 	x.Summary = fmt.Sprintf("%s is held by nobody, and only the owner of %s can take it: %s", name, host, claim.Owner)

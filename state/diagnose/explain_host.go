@@ -28,10 +28,10 @@ func (w *World) Host(host string) Explanation {
 	x.addWildcard(w, host)
 	switch {
 	case claim != nil:
-		x.Summary = fmt.Sprintf("%s is held by %s%s", host, state.Holders(claim), ended(hostVerdict(rows)))
+		x.Summary = fmt.Sprintf("%s is held by %s%s", host, state.Holders(claim), verdictOf(rows, hostStanding))
 		x.addClaimed(w, claim)
 	case len(rows)+len(uses) > 0:
-		x.Summary = fmt.Sprintf("%s has no claim, but objects use it%s", host, ended(hostVerdict(rows)))
+		x.Summary = fmt.Sprintf("%s has no claim, but objects use it%s", host, verdictOf(rows, hostStanding))
 	case state.Refuse(host, config.Backend{}, w.Config) != "":
 		x.Summary = host + " is held by nobody, and no lease can ask for it"
 	case x.addHostsBelow(w, host):
@@ -249,92 +249,72 @@ func (x *Explanation) addEndpoints(e *view.Endpoints, namespace, service string,
 	}
 }
 
-// hostVerdict returns whether the rows of a host are live, in a few words: what is worst, and where if there are several. It is "" where
-// the claim says more than what serves it.
-func hostVerdict(rows []view.HostRow) string {
-	var all []verdict
-	for _, r := range rows {
-		v := verdict{at: r.Path, text: "Live"}
-		if len(rows) > 1 && r.Path == "" {
-			v.at = "/"
-		}
-		switch r.State {
-		case view.StatePending:
-			v.rank, v.text, v.why = 3, "Not routed", r.Message
-		case view.StateReserved:
-			v.rank, v.text, v.why = 3, "Not routed", "no route serves it"
-		case view.StateTransferring:
-			v.rank, v.text = 1, "Transferring"
-		case view.StateActive:
-			v.answers(r.Service, r.Endpoints, r.Silent())
-		default:
-			continue
-		}
-		all = append(all, v)
-	}
-	return worst(all)
+// standing is how a path of a host, or a port of an address, stands.
+type standing struct {
+	at, state, message, expires string
+	// service is to which it leads, silent why nothing answers there.
+	service, silent string
+	endpoints       *view.Endpoints
+	// off says that a controller has yet to make it live, unused that nothing uses it, and none why.
+	off, unused, none string
 }
 
-// addressVerdict is hostVerdict of an address.
-func addressVerdict(rows []view.IPRow) string {
-	var all []verdict
-	for _, r := range rows {
-		v := verdict{at: portOf(r), text: "Live"}
-		switch r.State {
-		case view.StatePending:
-			v.rank, v.text, v.why = 3, "Not granted", r.Message
-		case view.StateReserved:
-			v.rank, v.text, v.why = 3, "Not used", "no Service of its lease uses it"
-		case view.StateTransferring:
-			v.rank, v.text = 1, "Transferring"
-		case view.StateActive:
-			v.answers(r.Object, r.Endpoints, r.Silent())
-		default:
-			continue
-		}
-		all = append(all, v)
-	}
-	return worst(all)
+func hostStanding(r view.HostRow) standing {
+	return standing{r.Path, r.State, r.Message, r.Expires, r.Service, r.Silent(), r.Endpoints, "Not routed", "Not routed", "no route serves it"}
 }
 
-// verdict says of a path or a port whether it is live, and if not why.
-type verdict struct {
-	at, text, why string
-	rank          int
+func addressStanding(r view.IPRow) standing {
+	return standing{portOf(r), r.State, r.Message, r.Expires, r.Object, r.Silent(), r.Endpoints, "Not granted", "Not used", "no Service of its lease uses it"}
 }
 
-// answers sets the verdict on what is routed to a Service.
-func (v *verdict) answers(service string, e *view.Endpoints, silent string) {
+// verdict returns whether it is live, in a few words, why not, and how bad that is. It is "" where the claim says more than what serves it.
+func (s standing) verdict() (text, why string, rank int) {
 	switch {
-	case silent != "":
-		v.rank, v.text, v.why = 2, "Not answering", silent
-	case e == nil && service != "":
-		v.rank, v.text = 1, "Routed, and whether it answers is not known"
+	case s.state == view.StatePending:
+		return s.off, s.message, 3
+	case s.state == view.StateReserved:
+		return s.unused, s.none, 3
+	case s.state == view.StateTransferring:
+		return "Transferring", "", 1
+	case s.state != view.StateActive:
+		return "", "", 0
+	case s.silent != "":
+		return "Not answering", s.silent, 2
+	case s.endpoints == nil && s.service != "":
+		return "Routed, and whether it answers is not known", "", 1
 	}
+	return "Live", "", 0
 }
 
-// worst returns the first of the worst verdicts, and where it is if not all are the same.
-func worst(all []verdict) string {
+// verdictOf returns whether all rows of a host or an address are live, as the end of a sentence: what is worst first, and where if there are
+// several.
+func verdictOf[R any](rows []R, of func(R) standing) string {
+	var all []standing
+	for _, r := range rows {
+		s := of(r)
+		if len(rows) > 1 {
+			s.at = cmp.Or(s.at, "/")
+		}
+		if text, _, _ := s.verdict(); text != "" {
+			all = append(all, s)
+		}
+	}
 	if len(all) == 0 {
 		return ""
 	}
-	v := slices.MaxFunc(all, func(a, b verdict) int { return cmp.Compare(a.rank, b.rank) })
-	text := v.text
-	if v.at != "" && v.rank > 0 && len(all) > 1 {
-		text += " at " + v.at
+	worst := slices.MaxFunc(all, func(a, b standing) int {
+		_, _, rank := a.verdict()
+		_, _, other := b.verdict()
+		return cmp.Compare(rank, other)
+	})
+	text, why, rank := worst.verdict()
+	if worst.at != "" && rank > 0 && len(all) > 1 {
+		text += " at " + worst.at
 	}
-	if v.why != "" {
-		text += ": " + v.why
+	if why != "" {
+		text += ": " + why
 	}
-	return text
-}
-
-// ended ends a sentence, after which a verdict follows.
-func ended(verdict string) string {
-	if verdict == "" {
-		return ""
-	}
-	return ". " + verdict
+	return ". " + text
 }
 
 // addDNS adds the DNS records of a host and why they are not served. With a group it adds only the records of that

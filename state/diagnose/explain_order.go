@@ -183,10 +183,10 @@ func (w *World) IP(a netip.Addr) Explanation {
 	pool, inPool := w.Config.PoolFor(a)
 	switch {
 	case claim != nil:
-		x.Summary = fmt.Sprintf("%s is held by %s%s", a, state.Holders(claim), ended(addressVerdict(rows)))
+		x.Summary = fmt.Sprintf("%s is held by %s%s", a, state.Holders(claim), verdictOf(rows, addressStanding))
 		x.fact("Claimed since %s for IP endpoint %s, by %s.", state.Stamp(claim.Created), endpointOf(claim.SharingKey), managers(claim))
 	case len(rows)+len(others) > 0:
-		x.Summary = fmt.Sprintf("%s has no claim, but a Service uses it%s", a, ended(addressVerdict(rows)))
+		x.Summary = fmt.Sprintf("%s has no claim, but a Service uses it%s", a, verdictOf(rows, addressStanding))
 	case inPool && len(nodes) > 0:
 		x.Summary = a.String() + " is a node's: no lease gets it"
 	case inPool:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -114,17 +115,20 @@ func unwanted(w *World, c *state.Claim, serving []state.Use) []state.Use {
 
 // servesToo describes the other hosts that a route serves.
 func servesToo(w *World, route state.Use) string {
-	var hosts []string
-	for host, uses := range w.Uses {
-		if host != route.Host && slices.ContainsFunc(uses, func(u state.Use) bool { return u.UID == route.UID }) {
-			hosts = append(hosts, host)
+	if w.routed == nil {
+		w.routed = map[types.UID][]string{}
+		for host, uses := range w.Uses {
+			for _, u := range uses {
+				w.routed[u.UID] = append(w.routed[u.UID], host)
+			}
 		}
 	}
+	hosts := slices.DeleteFunc(slices.Clone(w.routed[route.UID]), func(host string) bool { return host == route.Host })
 	if len(hosts) == 0 {
 		return ""
 	}
 	slices.Sort(hosts)
-	return " (which serves " + strings.Join(hosts, ", ") + " too)"
+	return " (which serves " + strings.Join(slices.Compact(hosts), ", ") + " too)"
 }
 
 // OwnRecord is an object of this program with DNS records.

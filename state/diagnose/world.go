@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -94,9 +96,14 @@ type World struct {
 	// objects are those of leases by namespace and name, kind first. written are the UIDs of those that this program wrote.
 	named   map[[2]string]*state.OwnObject
 	written map[string]bool
+	// runs are the announcements by nonce. working are the deployment groups on which a command is at work: what it writes is not read at one
+	// moment.
 	runs    map[string]*state.Announcement
+	working map[lease.Group]bool
 	records map[string][]OwnRecord
 	pools   *state.PoolIndex
+	// routed are the hosts of each route, once somebody wants to know.
+	routed map[types.UID][]string
 	// hosts and ips are the rows of the book.
 	hosts map[string][]view.HostRow
 	ips   map[netip.Addr][]view.IPRow
@@ -104,7 +111,9 @@ type World struct {
 
 // tenant is what a deployment group has.
 type tenant struct {
+	// objects are all of its objects, uses those that use a host or an address.
 	objects []*state.OwnObject
+	uses    map[string][]*state.OwnObject
 	// ports are its Services by the port that they serve.
 	ports map[string][]*state.ServiceObject
 	// entered is true if it has an entry on a claim. hashes are those of the definitions that its objects were rendered from, written is
@@ -124,7 +133,7 @@ func NewWorld(f Facts) *World {
 	w := &World{
 		Facts: f, claims: make(map[string]*state.Claim, len(f.Claims)), sharing: map[string][]*state.Claim{}, tenants: map[lease.Group]*tenant{},
 		services: map[string][]*state.ServiceObject{}, declarations: map[[2]string]*state.OwnObject{}, named: map[[2]string]*state.OwnObject{},
-		written: map[string]bool{}, runs: map[string]*state.Announcement{}, records: recordsByHost(f.Records), pools: state.NewPoolIndex(f.Contents.Pools),
+		written: map[string]bool{}, runs: map[string]*state.Announcement{}, working: map[lease.Group]bool{}, records: recordsByHost(f.Records), pools: state.NewPoolIndex(f.Contents.Pools),
 		hosts: map[string][]view.HostRow{}, ips: map[netip.Addr][]view.IPRow{},
 	}
 	w.indexClaims()
@@ -141,6 +150,9 @@ func NewWorld(f Facts) *World {
 	w.indexObjects()
 	for _, a := range f.Runs {
 		w.runs[a.Nonce] = a
+		for _, g := range a.Groups {
+			w.working[g] = w.working[g] || a.Nonce != w.Own && !a.Dead(w.Now, w.CrashedAfter)
+		}
 	}
 	for i := range f.Definitions {
 		if k := &f.Definitions[i]; k.Def != nil {
@@ -200,8 +212,7 @@ func (w *World) indexObjects() {
 		}
 		g := o.Lease.Group()
 		if o.HasLease {
-			of := w.of(g)
-			of.objects, of.written = append(of.objects, o), latest(of.written, o.Written)
+			w.of(g).add(o)
 		}
 		if o.Ours && !o.Deleting && o.Definition != "" && !w.servesForAnother(o) {
 			of := w.of(g)
@@ -209,6 +220,19 @@ func (w *World) indexObjects() {
 				of.hashes = map[string]bool{}
 			}
 			of.hashes[o.Definition] = true
+		}
+	}
+}
+
+// add adds an object to what the group has.
+func (of *tenant) add(o *state.OwnObject) {
+	of.objects, of.written = append(of.objects, o), latest(of.written, o.Written)
+	if of.uses == nil {
+		of.uses = map[string][]*state.OwnObject{}
+	}
+	for i, u := range o.Uses {
+		if thing := u.Thing(); !slices.ContainsFunc(o.Uses[:i], func(v state.Use) bool { return v.Thing() == thing }) {
+			of.uses[thing] = append(of.uses[thing], o)
 		}
 	}
 }
@@ -371,9 +395,11 @@ func serves(u state.Use, key string) bool {
 
 // dependent returns the objects of the group that depend on the claim, whoever wrote them.
 func (w *World) dependent(c *state.Claim, g lease.Group) []*state.OwnObject {
-	return slices.DeleteFunc(slices.Clone(w.of(g).objects), func(o *state.OwnObject) bool {
-		return !o.StandsForPort(c) && !slices.ContainsFunc(o.Uses, func(u state.Use) bool { return u.Thing() == c.Thing })
-	})
+	uses := w.of(g).uses[c.Thing]
+	if !c.Kind.HasPorts() {
+		return uses
+	}
+	return slices.DeleteFunc(slices.Clone(w.of(g).objects), func(o *state.OwnObject) bool { return !o.StandsForPort(c) && !slices.Contains(uses, o) })
 }
 
 // objectsFor returns the objects of the group that this program wrote and that depend on the claim.
@@ -471,13 +497,6 @@ func (w *World) isDead(a *state.Announcement) bool {
 // with unfinished work.
 func (w *World) hasCrashed(mark string) bool {
 	return mark != "" && w.isDead(w.runs[state.NonceOf(mark)])
-}
-
-// isAtWork reports whether a command is at work on a deployment group: what it writes is not read at one moment.
-func (w *World) isAtWork(g lease.Group) bool {
-	return slices.ContainsFunc(w.Runs, func(a *state.Announcement) bool {
-		return a.Nonce != w.Own && a.Names(g) && !a.Dead(w.Now, w.CrashedAfter)
-	})
 }
 
 // hash returns the hash of the definition that the marked objects of a lease were rendered from. If they differ or none
