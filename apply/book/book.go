@@ -38,38 +38,35 @@ const OfLeases = lease.LabelOwner
 func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects ...view.Subject) (*view.Book, error) {
 	r := bookReader{cluster: c, cfg: cfg}
 	group, listCtx := parallel.WithContext(ctx)
-	if slices.ContainsFunc(subjects, func(s view.Subject) bool { return s != view.SubjectOrders }) {
-		group.Go(func() error { return r.listClaims(listCtx, slices.Contains(subjects, view.SubjectRoutes)) })
+	l := ledger.New(c, cfg.LedgerNamespace)
+	asked := func(of ...view.Subject) bool {
+		return slices.ContainsFunc(of, func(s view.Subject) bool { return slices.Contains(subjects, s) })
 	}
-	if slices.Contains(subjects, view.SubjectOrders) || slices.Contains(subjects, view.SubjectResources) {
-		group.Go(func() (err error) {
-			r.contents.Reservations, err = ledger.New(c, cfg.LedgerNamespace).Reservations(listCtx, "")
-			return err
-		})
-	}
-	if slices.Contains(subjects, view.SubjectLeases) {
-		group.Go(func() (err error) {
-			r.contents.Suspended, err = ledger.New(c, cfg.LedgerNamespace).Suspended(listCtx)
-			return err
-		})
-	}
-	r.listKinds(listCtx, group, subjects)
-	if slices.Contains(subjects, view.SubjectRoutes) {
-		for _, kind := range kinds.RouteKinds {
-			group.Go(func() error { return r.listRoutes(listCtx, kind) })
+	reads := func(is bool, read func(context.Context) error) {
+		if is {
+			group.Go(func() error { return read(listCtx) })
 		}
-		group.Go(func() error { return r.listNamespaces(listCtx) })
 	}
-	if slices.Contains(subjects, view.SubjectWorkloads) {
-		group.Go(func() error { return r.workloads(listCtx) })
+	reads(slices.ContainsFunc(subjects, func(s view.Subject) bool { return s != view.SubjectOrders }), func(ctx context.Context) error {
+		return r.listClaims(ctx, asked(view.SubjectRoutes))
+	})
+	reads(asked(view.SubjectOrders, view.SubjectResources), func(ctx context.Context) (err error) {
+		r.contents.Reservations, err = l.Reservations(ctx, "")
+		return err
+	})
+	reads(asked(view.SubjectLeases), func(ctx context.Context) (err error) {
+		r.contents.Suspended, err = l.Suspended(ctx)
+		return err
+	})
+	r.listKinds(listCtx, group, subjects)
+	for _, kind := range kinds.RouteKinds {
+		reads(asked(view.SubjectRoutes), func(ctx context.Context) error { return r.listRoutes(ctx, kind) })
 	}
-	if slices.Contains(subjects, view.SubjectResources) {
-		group.Go(func() error { return capacity.Read(listCtx, c, &r.contents.Capacity) })
-	}
-	if slices.Contains(subjects, view.SubjectEndpoints) {
-		group.Go(func() error { return readServices(listCtx, c, &r.contents.Backends) })
-		group.Go(func() error { return ReadSlices(listCtx, c, &r.contents.Backends) })
-	}
+	reads(asked(view.SubjectRoutes), r.listNamespaces)
+	reads(asked(view.SubjectWorkloads), r.workloads)
+	reads(asked(view.SubjectResources), func(ctx context.Context) error { return capacity.Read(ctx, c, &r.contents.Capacity) })
+	reads(asked(view.SubjectEndpoints), func(ctx context.Context) error { return readServices(ctx, c, &r.contents.Backends) })
+	reads(asked(view.SubjectEndpoints), func(ctx context.Context) error { return ReadSlices(ctx, c, &r.contents.Backends) })
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
@@ -195,7 +192,9 @@ func (r *bookReader) list(ctx context.Context, kind kinds.Kind) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.addObjects(kind, objects)
+	for _, o := range objects {
+		r.contents.AddObject(o)
+	}
 	r.contents.Hosts, r.contents.Ports = append(r.contents.Hosts, hosts...), append(r.contents.Ports, ports...)
 	return unlessMissing(err, kind)
 }
@@ -226,20 +225,6 @@ func (r *bookReader) listNamespaces(ctx context.Context) error {
 		r.contents.AddNamespace(m)
 	}
 	return err
-}
-
-// addObjects adds whole objects. The caller holds mu.
-func (r *bookReader) addObjects(kind kinds.Kind, objects []*unstructured.Unstructured) {
-	for _, o := range objects {
-		switch kind {
-		case kinds.Service:
-			r.contents.Services = append(r.contents.Services, state.ServiceObjectOf(o))
-		case kinds.IPAddressPool:
-			r.contents.Pools = append(r.contents.Pools, state.PoolObjectOf(o))
-		default:
-			r.contents.Records = append(r.contents.Records, view.RecordObjectOf(o))
-		}
-	}
 }
 
 // complete reads the ProviderHosts without a claim whole: only their specs contain their backends.

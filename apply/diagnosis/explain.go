@@ -53,7 +53,12 @@ func Explain(
 
 // worldOf returns what hosts, addresses, IP endpoints and leases are explained by.
 func worldOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s *observed.Snapshot, things []thing.Thing) (*diagnose.World, error) {
-	facts, a := factsOf(s, cfg, c.Now()), commandOf(c, cfg)
+	facts := factsOf(s, cfg, c.Now(), slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []kinds.Kind{kinds.IPAddressPool})...)
+	facts.Contents.Backends.ResetServices(true)
+	for o := range s.Of(kinds.Service) {
+		facts.Contents.AddBackend(o)
+	}
+	a := commandOf(c, cfg)
 	routers, err := reading.Routers(ctx, c, s)
 	if err == nil {
 		err = book.ReadSlices(ctx, c, &facts.Contents.Backends)
@@ -77,13 +82,12 @@ func worldOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig
 	return diagnose.NewWorld(facts), nil
 }
 
-// factsOf returns what a snapshot says of what problems are found by and things explained.
-func factsOf(s *observed.Snapshot, cfg *config.ProviderConfig, now time.Time) diagnose.Facts {
+// factsOf returns what a snapshot says of what problems are found by and things explained, with objects of these kinds.
+func factsOf(s *observed.Snapshot, cfg *config.ProviderConfig, now time.Time, of ...kinds.Kind) diagnose.Facts {
 	in := view.Contents{Now: now, Claims: s.List(), NodeUses: s.NodeUses}
-	in.Backends.ResetServices(true)
-	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []kinds.Kind{kinds.IPAddressPool}) {
+	for _, kind := range of {
 		for o := range s.Of(kind) {
-			in.Add(o, "")
+			in.AddObject(o)
 		}
 	}
 	return diagnose.Facts{

@@ -78,7 +78,7 @@ func Facts(
 	ctx context.Context, s *observed.Snapshot, c *command.Command, crashedAfter time.Duration, routers state.Routers, own string,
 ) (facts diagnose.Facts, err error) {
 	cfg := c.Options.Config
-	facts = factsOf(s, cfg, c.Cluster.Now())
+	facts = factsOf(s, cfg, c.Cluster.Now(), kinds.Service, kinds.IPAddressPool)
 	facts.Contents.Reservations = s.Reservations
 	if facts.Lost, err = reservation.Lost(ctx, c.Cluster, cfg, facts.Contents); err != nil {
 		return facts, err

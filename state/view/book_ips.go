@@ -96,11 +96,8 @@ func (f *bookBuilder) ips(
 		x.ports[keyOf(p.Labelled, p.SharingKey, p.Protocol, p.Port)] = &ports[i]
 	}
 	for _, c := range claims {
-		switch c.Kind {
-		case state.Address:
+		if c.Kind.HasPorts() {
 			x.addClaim(c)
-		case state.Endpoint:
-			x.addEndpoint(c)
 		}
 	}
 	for i := range services {
@@ -124,104 +121,92 @@ func compareIPs(a, b IPRow) int {
 		cmp.Compare(a.SharingKey, b.SharingKey), cmp.Compare(a.Namespace, b.Namespace))
 }
 
+// addClaim adds the ports of a claimed address or endpoint, and those that are withheld.
 func (x *ipFold) addClaim(c *state.Claim) {
-	a := c.Addr()
-	row := IPRow{
-		Address: a, Family: config.FamilyOf(a), SharingKey: c.SharingKey, Claimed: true, Since: metav1.NewTime(c.Created),
-	}
-	pool := x.poolOf(a, nil)
-	if len(c.Parts) == 0 {
-		row.Pool = pool
-		row.Tenant, row.State, row.Message = &Tenant{Owner: c.Owner}, claimState(c, state.Part{}, StateReserved, x.now), c.Unreadable
-		x.rows = append(x.rows, row)
-		return
-	}
-	for _, p := range c.Parts {
-		row.Tenant = x.tenant(p.Lease)
-		row.Protocol, row.Port = p.ProtocolPort()
-		row.Service, row.ContainerPort = p.Service, p.Port
-		key, seen := portKey{p.Lease.Group(), strings.ToLower(c.SharingKey), row.Protocol, row.Port}, StateReserved
-		row.Message, row.Pool, row.Object = c.Unreadable, pool, ""
-		for _, s := range x.services[key] {
-			if state, message := serviceState(s, a); state != "" && seen != StateActive {
-				seen, row.Message = state, cmp.Or(c.Unreadable, message)
-				row.Pool, row.Object = x.poolOf(a, s), s.Name
-			}
-		}
-		if former, ok := p.Former(); ok && seen == StateReserved {
-			old := portKey{former, key.sharingKey, key.protocol, key.port}
-			if len(x.services[old]) > 0 || x.ports[old] != nil {
-				seen, row.Message = StateTransferring, cmp.Or(c.Unreadable, state.Transferring(p.From))
-				x.shown[old] = append(x.shown[old], a)
-			}
-		}
-		if row.State, row.Expires = claimState(c, p, seen, x.now), p.Expires; row.State == StateClaiming {
-			row.Message = c.AtWork
-		}
-		x.shown[key] = append(x.shown[key], a)
-		x.rows = append(x.rows, row)
-	}
-	for _, w := range c.Waits {
-		protocol, port := state.Part{Key: w.For}.ProtocolPort()
-		x.rows = append(x.rows, IPRow{
-			Address: a, Family: config.FamilyOf(a), Tenant: x.tenant(w.Lease), SharingKey: c.SharingKey, Protocol: protocol, Port: port,
-			Service: w.Service, ContainerPort: w.Port, Pool: pool, State: StateWithheld,
-			Message: c.Withholder(w),
-		})
-	}
-}
-
-// addEndpoint adds the ports of a claimed endpoint, with the addresses that MetalLB has granted.
-func (x *ipFold) addEndpoint(c *state.Claim) {
-	row := IPRow{
-		SharingKey: c.SharingKey, Pool: x.cfg.IP.Pool, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable,
+	row := IPRow{SharingKey: c.SharingKey, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable, Pool: x.cfg.IP.Pool}
+	if a := c.Addr(); c.Kind == state.Address {
+		row.Address, row.Family, row.Pool = a, config.FamilyOf(a), x.poolOf(a, nil)
 	}
 	if len(c.Parts) == 0 {
 		row.Tenant, row.State = &Tenant{Owner: c.Owner}, claimState(c, state.Part{}, StateReserved, x.now)
 		x.rows = append(x.rows, row)
 		return
 	}
-	for _, p := range c.Parts {
+	of := func(p state.Part, key string) (IPRow, portKey) {
 		row.Tenant = x.tenant(p.Lease)
-		row.Protocol, row.Port = p.ProtocolPort()
-		row.Service, row.ContainerPort, row.Expires, row.Object = p.Service, p.Port, p.Expires, ""
-		key := portKey{p.Lease.Group(), strings.ToLower(c.SharingKey), row.Protocol, row.Port}
-		granted, by, seen := []netip.Addr{}, map[netip.Addr]string{}, StateReserved
-		for _, s := range x.services[key] {
-			if seen == StateReserved {
-				seen, row.Object = StatePending, s.Name
-			}
-			for _, a := range s.Granted {
-				if !slices.Contains(granted, a) && !slices.Contains(x.shown[key], a) {
-					granted, by[a], seen = append(granted, a), s.Name, StateActive
-				}
-			}
+		row.Protocol, row.Port = state.Part{Key: key}.ProtocolPort()
+		row.Service, row.ContainerPort = p.Service, p.Port
+		return row, portKey{p.Lease.Group(), strings.ToLower(c.SharingKey), row.Protocol, row.Port}
+	}
+	for _, p := range c.Parts {
+		part, key := of(p, p.Key)
+		part.Expires = p.Expires
+		if c.Kind == state.Address {
+			x.addAddress(part, key, c, p)
+		} else {
+			x.addEndpoint(part, key, c, p)
 		}
-		if seen == StateActive {
-			for _, a := range granted {
-				served := row
-				served.Address, served.Family, served.State = a, config.FamilyOf(a), claimState(c, p, seen, x.now)
-				served.Pool, served.Object = cmp.Or(x.poolOf(a, nil), row.Pool), by[a]
-				x.shown[key] = append(x.shown[key], a)
-				x.rows = append(x.rows, served)
-			}
-			continue
-		}
-		waiting := row
-		if waiting.State = claimState(c, p, seen, x.now); waiting.State == StateClaiming {
-			waiting.Message = c.AtWork
-		}
-		x.shown[key] = append(x.shown[key], netip.Addr{})
-		x.rows = append(x.rows, waiting)
 	}
 	for _, w := range c.Waits {
-		protocol, port := state.Part{Key: w.For}.ProtocolPort()
-		x.rows = append(x.rows, IPRow{
-			Tenant: x.tenant(w.Lease), SharingKey: c.SharingKey, Protocol: protocol, Port: port,
-			Service: w.Service, ContainerPort: w.Port, Pool: x.cfg.IP.Pool, State: StateWithheld,
-			Message: c.Withholder(w),
-		})
+		wait, _ := of(w, w.For)
+		wait.State, wait.Message, wait.Claimed, wait.Since = StateWithheld, c.Withholder(w), false, metav1.Time{}
+		x.rows = append(x.rows, wait)
 	}
+}
+
+// addAddress adds a port of a claimed address.
+func (x *ipFold) addAddress(row IPRow, key portKey, c *state.Claim, p state.Part) {
+	seen := StateReserved
+	for _, s := range x.services[key] {
+		if state, message := serviceState(s, row.Address); state != "" && seen != StateActive {
+			seen, row.Message = state, cmp.Or(c.Unreadable, message)
+			row.Pool, row.Object = x.poolOf(row.Address, s), s.Name
+		}
+	}
+	if former, ok := p.Former(); ok && seen == StateReserved {
+		old := portKey{former, key.sharingKey, key.protocol, key.port}
+		if len(x.services[old]) > 0 || x.ports[old] != nil {
+			seen, row.Message = StateTransferring, cmp.Or(c.Unreadable, state.Transferring(p.From))
+			x.shown[old] = append(x.shown[old], row.Address)
+		}
+	}
+	if row.State = claimState(c, p, seen, x.now); row.State == StateClaiming {
+		row.Message = c.AtWork
+	}
+	x.add(row, key)
+}
+
+// add adds a row of a claim.
+func (x *ipFold) add(row IPRow, key portKey) {
+	x.shown[key] = append(x.shown[key], row.Address)
+	x.rows = append(x.rows, row)
+}
+
+// addEndpoint adds a port of a claimed endpoint, once for each address that MetalLB has granted.
+func (x *ipFold) addEndpoint(row IPRow, key portKey, c *state.Claim, p state.Part) {
+	granted, seen := false, StateReserved
+	for _, s := range x.services[key] {
+		if seen == StateReserved {
+			seen, row.Object = StatePending, s.Name
+		}
+		for _, a := range s.Granted {
+			if slices.Contains(x.shown[key], a) {
+				continue
+			}
+			served := row
+			served.Address, served.Family, served.Object = a, config.FamilyOf(a), s.Name
+			served.Pool, served.State = cmp.Or(x.poolOf(a, nil), row.Pool), claimState(c, p, StateActive, x.now)
+			x.add(served, key)
+			granted = true
+		}
+	}
+	if granted {
+		return
+	}
+	if row.State = claimState(c, p, seen, x.now); row.State == StateClaiming {
+		row.Message = c.AtWork
+	}
+	x.add(row, key)
 }
 
 // poolOf returns the name of the pool of an address: the one that MetalLB granted it to the Service from (s may be

@@ -62,7 +62,7 @@ type Contents struct {
 // Add adds a whole object if it concerns the book. A claim must be in the ledger's namespace or, in a file, have no
 // namespace.
 func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
-	switch group := o.GroupVersionKind().Group; group + "/" + o.GetKind() {
+	switch o.GroupVersionKind().Group + "/" + o.GetKind() {
 	case "coordination.k8s.io/Lease":
 		if in := o.GetNamespace(); in == "" || in == ledgerNamespace {
 			c.addClaim(o)
@@ -71,6 +71,19 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 		c.AddNamespace(o)
 	case "/Node":
 		c.NodeUses = append(c.NodeUses, state.NodeUses(o)...)
+	case "discovery.k8s.io/EndpointSlice":
+		addTyped(o, c.Backends.AddSlice)
+	}
+	c.AddObject(o)
+	c.addCapacity(o)
+	c.Workloads.Add(o)
+	c.Routes = append(c.Routes, RoutesOf(o)...)
+	c.AddGateway(o)
+}
+
+// AddObject adds a whole object of a lease, or a pool, as one that has a row or is behind one. It ignores others.
+func (c *Contents) AddObject(o *unstructured.Unstructured) {
+	switch o.GroupVersionKind().Group + "/" + o.GetKind() {
 	case "akash.network/ProviderHost", "networking.k8s.io/Ingress", "gateway.networking.k8s.io/HTTPRoute",
 		"gateway.networking.k8s.io/TLSRoute", "route.openshift.io/Route":
 		c.Hosts = append(c.Hosts, state.HostObjectsOf(o)...)
@@ -80,8 +93,6 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 		if o.GetLabels()[lease.LabelServiceTarget] == lease.ServiceTargetMetalLB {
 			c.Services = append(c.Services, state.ServiceObjectOf(o))
 		}
-	case "discovery.k8s.io/EndpointSlice":
-		addTyped(o, c.Backends.AddSlice)
 	case "metallb.io/IPAddressPool":
 		c.Pools = append(c.Pools, state.PoolObjectOf(o))
 	case "extensions.gardener.cloud/DNSRecord", "externaldns.k8s.io/DNSEndpoint":
@@ -89,11 +100,10 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 			c.Records = append(c.Records, RecordObjectOf(o))
 		}
 	}
-	c.addCapacity(o)
-	c.Workloads.Add(o)
-	c.Routes = append(c.Routes, RoutesOf(o)...)
-	c.AddGateway(o)
 }
+
+// AddBackend adds a whole Service as one to which hosts and addresses may lead.
+func (c *Contents) AddBackend(o *unstructured.Unstructured) { addTyped(o, c.Backends.AddService) }
 
 // AddGateway adds the listeners of a Gateway.
 func (c *Contents) AddGateway(o *unstructured.Unstructured) {
