@@ -76,7 +76,7 @@ func (v view) parts() []func() Step {
 		v.readMovedUnder, v.write, v.awaitSuccessors, v.writeRecords, v.endMoved, v.keepTarget,
 		// What goes: the definition, so that nothing heals the lease meanwhile; what serves; ports that move, once what served them otherwise is gone; what
 		// runs, to which no route leads any more. What a crashed command has written late is read after the last delete.
-		v.forget, v.readGone, v.unserve, v.movePorts, v.pruneRuns, v.readLate, v.endRuns,
+		v.forget, v.readGone, v.keepFixed, v.unserve, v.movePorts, v.pruneRuns, v.readLate, v.endRuns,
 		// The claims go last, when nothing serves them, and those that stay get their final form, by what was done.
 		v.prune, v.settle,
 		// What nothing depends on. After the end of an adoption nothing is given back.
@@ -171,7 +171,7 @@ func (v view) end(err error) Step {
 	if v.want.Move != nil {
 		o.Moved, _ = v.moved()
 	}
-	o.Given = v.given()
+	o.Fixed, o.Given = v.fixed(), v.given()
 	o.Facts, o.Left, o.Claims = v.facts(), v.left(), map[string]*state.Claim{}
 	for _, name := range v.takenNames() {
 		if why := v.keeps(name); why != nil {
@@ -236,7 +236,8 @@ type Outcome struct {
 	Things []state.Hold
 	Claims map[string]*state.Claim
 	Facts  []Fact
-	// Given are the claims of allocations that alone were to be given up, as they are afterwards; nil for one that is gone.
+	// Fixed says of each fix why it was not done, nil for one that was. Given are their claims as they are afterwards; nil for one that is gone.
+	Fixed []error
 	Given map[string]*state.Claim
 	// Left is what a release leaves.
 	Left Left

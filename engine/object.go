@@ -100,7 +100,7 @@ func (v view) readOwner(after Stamp, why string) Step {
 		return v.giveBack(failed.err)
 	}
 	for _, want := range v.t.Wants {
-		if want.Request.Lease.Owner != v.group.Owner {
+		if want.Request.Lease.Owner != v.group.Owner || v.group.Owner == "" {
 			return do(Request{Verb: ReadAll, Why: why})
 		}
 	}

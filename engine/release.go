@@ -28,8 +28,8 @@ type Release struct {
 	Emptied bool
 	// Strays is true if only what nobody means any more goes: nothing while the group holds anything, or the ledger keeps a definition.
 	Strays bool
-	// Only are the allocations that alone are given up, with the objects that they name; nil for what is chosen.
-	Only []Allocations
+	// Fixes are what alone is done; nil for what is chosen.
+	Fixes []Fix
 }
 
 // means reports whether the reservation of a lease goes with a release: that of another order than those which are named stays, as the
@@ -81,7 +81,7 @@ type seenAnnouncements struct {
 
 // everything reports whether the lease gives up all that it has.
 func (v view) everything() bool {
-	return v.want.Release != nil && v.want.Release.Choice.All() && v.only() == nil
+	return v.want.Release != nil && v.want.Release.Choice.All() && v.fixes() == nil
 }
 
 // isIdle reports whether nothing is to be written by what is known.

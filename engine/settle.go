@@ -52,7 +52,7 @@ func (v view) goes(of *observed.Snapshot, c *state.Claim, p state.Part) bool {
 			return false
 		}
 		by, _ := v.servedBy(of, c, p)
-		return len(by) == 0 || v.only() != nil
+		return len(by) == 0 || v.fixes() != nil
 	}
 	return v.want.Prune && !v.wantsPart(c, p) && of.Unserved(v.id, c, p)
 }
@@ -70,9 +70,15 @@ func (v view) prune() (all Step) {
 // giveUp gives up what nothing serves of a claim. That rests on a reading of everything that the owner has, the claims first, after the
 // command's turn came and after the last delete.
 func (v view) giveUp(c *state.Claim) Step {
+	of := v.reading().snapshot
+	keep := without(c, v.group, func(p state.Part) bool { return v.goes(of, c, p) })
+	return v.rewrite(c, keep, "the lease does not ask for it, and nothing serves it")
+}
+
+// rewrite writes the entries that the deployment group keeps of a claim.
+func (v view) rewrite(c *state.Claim, keep []state.Part, why string) Step {
 	now, s := v.reading(), v.w.see(c.Name())
-	keep := without(c, v.group, func(p state.Part) bool { return v.goes(now.snapshot, c, p) })
-	step := allocate(c, OfClaim{Group: v.group, Parts: keep}, Request{Why: "the lease does not ask for it, and nothing serves it"})
+	step := allocate(c, OfClaim{Group: v.group, Parts: keep}, Request{Why: why})
 	if step.idle() || c.Deleting || c.Unreadable != "" {
 		return Step{}
 	}

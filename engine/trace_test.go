@@ -24,7 +24,7 @@ import (
 //	command NAME OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires] [and OWNER/DSEQ ...]
 //	command NAME OWNER/DSEQ apply HOST[/PATH]... ENDPOINT:PORT... [prune] [httproute] [timeout] [adopt] [runs] [manifest] | OWNER/DSEQ heal [prune]
 //	command NAME OWNER/DSEQ[/OSEQ] release [HOST...] [named]
-//	command NAME OWNER/DSEQ giveup HOST... [gone]
+//	command NAME OWNER/DSEQ fix [gone | unmarked | unentitled | unserved | unchanged] HOST...
 //	command NAME OWNER/DSEQ serves HOST
 //	command NAME OWNER/DSEQ move HOST... [note] [end]
 //	command NAME OWNER/DSEQ transfer HOST... [with HOST[/PATH]... [prune] ...]
@@ -308,6 +308,11 @@ func (s *story) end(c *command, i int) {
 	}
 	for _, why := range o.Kept {
 		fmt.Fprintf(&s.out, "; %v", why)
+	}
+	for _, why := range o.Fixed {
+		if why != nil {
+			fmt.Fprintf(&s.out, "; %v", why)
+		}
 	}
 	for _, f := range o.Facts {
 		if f.Found == engine.Withheld || f.Found == engine.Beside {

@@ -17,11 +17,9 @@ import (
 // serve what the group gives up. kept are those of the group that serve another lease since a transfer.
 func (v view) written() (goes []observed.Object, others []LeftFor) {
 	of := v.reading().snapshot
-	if v.only() != nil {
-		for _, a := range v.only() {
-			if !v.isLive(a) {
-				goes = append(goes, v.objectsOf(a)...)
-			}
+	if v.fixes() != nil {
+		for _, f := range v.fixes() {
+			goes = append(goes, v.goingFor(f)...)
 		}
 		return goes, nil
 	}
@@ -61,8 +59,8 @@ func (v view) choice() state.Choice {
 
 // drops reports whether the group gives up its entry of a claim once nothing serves it.
 func (v view) drops(c *state.Claim, p state.Part) bool {
-	if v.only() != nil {
-		return len(v.allocated(c, p)) > 0
+	if v.fixes() != nil {
+		return v.givesAllocation(c, p)
 	}
 	if v.want.Release != nil {
 		return v.want.Release.Choice.Claim(c)
@@ -167,7 +165,7 @@ func (v view) unserve() Step {
 	if s := v.removeAll(goes); !s.idle() {
 		return s
 	}
-	if v.want.Apply != nil && !v.givesUp() {
+	if (v.want.Apply != nil || v.fixes() != nil) && !v.givesUp() {
 		return Step{}
 	}
 	if s := v.await(v.deletedObjects(), func(o observed.Object) string {
@@ -182,7 +180,7 @@ func (v view) unserve() Step {
 	default:
 		return v.readOwner(changed, "whether anything serves what is given up")
 	}
-	if v.only() != nil {
+	if v.fixes() != nil {
 		return Step{}
 	}
 	return v.await(v.leftByOperators(), func(o observed.Object) string {

@@ -53,23 +53,8 @@ func (l *ledger) want(words []string) engine.Want {
 			want.Serves = append(want.Serves, l.routes(h.Host)...)
 		}
 		return want
-	case "giveup":
-		want.Release = &engine.Release{}
-		for _, host := range slices.DeleteFunc(slices.Clone(words[2:]), func(word string) bool { return word == "gone" }) {
-			seen := *l.claims[state.HostName(host)]
-			seen.Parts = slices.Clone(seen.Parts)
-			seen.Settle(func(p state.Part) bool { return l.announced[state.NonceOf(p.Run)] == nil })
-			a := engine.Allocations{Claim: &seen, Keys: []string{state.RouteKey("/")}}
-			if slices.Contains(words, "gone") {
-				a.Gone = id.Namespace()
-			}
-			for _, k := range l.keys() {
-				if live := l.objects[k].live; slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool { return u.Host == host && u.Of(id.Group()) }) {
-					a.Objects = append(a.Objects, live.GetUID())
-				}
-			}
-			want.Release.Only = append(want.Release.Only, a)
-		}
+	case "fix":
+		want.Release = l.fixes(id, words[2:])
 		return want
 	case "release":
 		things := slices.DeleteFunc(slices.Clone(words[2:]), func(word string) bool { return word == "named" || word == "emptied" })
@@ -108,6 +93,58 @@ func (l *ledger) want(words []string) engine.Want {
 		panic(problems.Errors())
 	}
 	return want
+}
+
+// fixes are those of the hosts that a lease is to give up, with what serves them for it; or, by other words, what stays, and which objects go:
+// those of it, its declaration, or the routes in other namespaces.
+func (l *ledger) fixes(id lease.ID, words []string) *engine.Release {
+	out, word := &engine.Release{}, ""
+	for _, host := range words {
+		endpoint, port, isPort := strings.Cut(host, ":")
+		if !isPort && !strings.Contains(host, ".") {
+			word = host
+			continue
+		}
+		f := engine.Fix{}
+		if isPort { // what declares a port
+			for _, c := range l.claims {
+				if c.SharingKey == lease.SharingKey(id.Owner, endpoint) {
+					f.Claim, f.Keys, f.Stay, f.Rest = l.read(c.Name(), ""), []string{state.PortPrefix + "tcp-" + port}, engine.Reserved, engine.Unserved
+				}
+			}
+			k := engine.Key{Kind: kinds.ProviderLeasedIP, Namespace: l.cfg.ManifestNamespace, Name: lease.SharingKey(id.Owner, endpoint) + "-tcp-" + port}
+			f.Objects = []observed.Object{{Kind: k.Kind, Live: l.live(k), Group: id.Group(), Lease: id}}
+			out.Fixes = append(out.Fixes, f)
+			continue
+		}
+		if c := l.claims[state.HostName(host)]; c != nil && word != "unentitled" && word != "unchanged" {
+			f.Claim, f.Keys = l.read(c.Name(), ""), []string{state.RouteKey("/")}
+		}
+		declaration := engine.Key{Kind: kinds.ProviderHost, Namespace: l.cfg.ManifestNamespace, Name: host}
+		goes := func(k engine.Key, u state.Use) bool { return u.Of(id.Group()) }
+		switch word {
+		case "gone":
+			f.Gone = id.Namespace()
+		case "unmarked":
+			f.Stay, goes = engine.Unmarked, func(engine.Key, state.Use) bool { return false }
+		case "unentitled":
+			f.Rest = engine.Unentitled
+		case "unserved":
+			f.Stay, f.Rest, goes = engine.Reserved, engine.Unserved, func(k engine.Key, _ state.Use) bool { return k == declaration }
+		case "unchanged":
+			f.Rest, f.Declares, f.Declared = engine.Unchanged, declaration, l.live(declaration)
+			goes = func(k engine.Key, _ state.Use) bool { return k.Kind == kinds.Ingress && k.Namespace != id.Namespace() }
+		}
+		for _, k := range l.keys() {
+			live := l.objects[k].live
+			if slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool { return u.Host == host && goes(k, u) }) {
+				of, _ := lease.IDFromLabels(live.GetLabels())
+				f.Objects = append(f.Objects, observed.Object{Kind: k.Kind, Live: live, Group: of.Group(), Lease: of})
+			}
+		}
+		out.Fixes = append(out.Fixes, f)
+	}
+	return out
 }
 
 // transferWant is what a lease wants that takes things over: by the definition that the ledger keeps for it, or with another one.
@@ -226,7 +263,9 @@ func definition(id lease.ID, words []string) *lease.Definition {
 					panic(err)
 				}
 				ports = append(ports, lease.Expose{Port: 80, As: uint16(as), Protocol: lease.TCP, Global: true, IP: endpoint})
-				endpoints = append(endpoints, lease.IPEndpoint{Name: endpoint})
+				if len(endpoints) == 0 {
+					endpoints = append(endpoints, lease.IPEndpoint{Name: endpoint})
+				}
 				continue
 			}
 			host, path, below := strings.Cut(word, "/")

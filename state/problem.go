@@ -236,7 +236,7 @@ const (
 	OpenLedger      Way = "OpenLedger"
 	// DeleteObjects deletes Objects, which this program wrote, in this order; with Unserved one of Akash's that nothing serves. Reject
 	// deletes routes or Services, whoever wrote them, unless they have changed, or the object that declares what they serve (Undeclared).
-	// Parts are only reserved once the objects are gone.
+	// Parts are only reserved from then on.
 	DeleteObjects Way = "DeleteObjects"
 	Reject        Way = "Reject"
 	// RewriteRoute points a route at the backend of Part, ClearReports removes the reports of routers that are gone from its status.

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -27,65 +27,88 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// giveUp gives up allocations that are live for nobody: those of all problems of the run at once, the first time that it is called.
-func (r *repair) giveUp(ctx context.Context, f *state.Fix) error {
-	if r.given == nil {
-		r.given = map[*state.Fix]error{}
-		r.giveUpAll(ctx)
+// byEngine returns what the engine does for a fix, and for which deployment group; is is false for a fix in another way.
+func (r *repair) byEngine(f *state.Fix) (g lease.Group, out engine.Fix, is bool) {
+	if g = cmp.Or(f.Parts.Group, f.Group); f.Parts.Claim != nil {
+		out.Claim, out.Keys = cmp.Or(r.snapshot.Claim(f.Parts.Claim.Name()), f.Parts.Claim), f.Parts.Keys // as an earlier repair has left it
+	}
+	for _, ref := range f.Objects {
+		if live := r.live(ref); live != nil {
+			id := r.snapshot.Ownership(live).Lease
+			out.Objects = append(out.Objects, observed.Object{Kind: kinds.Of(ref.Kind), Live: live, Group: id.Group(), Lease: id})
+			g = cmp.Or(g, id.Group())
+		}
+	}
+	switch {
+	case f.Do == state.GiveUp:
+		out.Gone = f.Namespace
+	case f.Do == state.EndRun:
+		out.Stay = engine.Unmarked
+	case f.Do == state.DeleteObjects && f.Unserved:
+		out.Stay, out.Rest = engine.Reserved, engine.Unserved
+	case f.Do == state.DeleteObjects:
+		out.Rest = engine.Unentitled
+	case f.Do == state.Reject:
+		if out.Rest = engine.Unchanged; f.Undeclared != "" {
+			out.Declares = engine.Key{Kind: kinds.ProviderHost, Namespace: r.command.Options.Config.ManifestNamespace, Name: f.Undeclared}
+			if f.Object().Kind == kinds.Service.Singular {
+				out.Declares.Kind = kinds.ProviderLeasedIP
+			}
+			out.Declared = r.snapshot.At(out.Declares.Kind, out.Declares.Namespace, out.Declares.Name)
+		}
+	default:
+		return g, out, false
+	}
+	return g, out, true
+}
+
+// fixByEngine does what the engine does for a fix: for those of all problems of the run at once, the first time that it is called.
+func (r *repair) fixByEngine(ctx context.Context, f *state.Fix) error {
+	if r.fixed == nil {
+		r.fixed = map[*state.Fix]error{}
+		r.fixAll(ctx)
 	}
 	var errs []error
 	for _, each := range append(f.Each, f) {
-		errs = append(errs, r.given[each])
+		errs = append(errs, r.fixed[each])
 	}
 	return report.Gather(errs)
 }
 
-// giveUpAll gives up the allocations of all problems of the run.
-func (r *repair) giveUpAll(ctx context.Context) {
-	fixes, wants := map[lease.Group][]*state.Fix{}, []engine.Want{}
+// fixAll lets the engine do what it does for the problems of the run.
+func (r *repair) fixAll(ctx context.Context) {
+	of, wants := map[lease.Group][]*state.Fix{}, map[lease.Group]*engine.Release{}
 	for _, p := range r.problems {
-		if !p.Fix.Is(state.GiveUp) || !r.willRepair(p) {
+		if p.Fix == nil || !r.willRepair(p) {
 			continue
 		}
 		for _, f := range append(p.Fix.Each, p.Fix) {
-			if g := f.Parts.Group; f.Parts.Claim != nil && !slices.Contains(fixes[g], f) {
-				fixes[g] = append(fixes[g], f)
+			g, fix, is := r.byEngine(f)
+			if !is || fix.Claim == nil && len(fix.Objects) == 0 || slices.Contains(of[g], f) {
+				continue
 			}
+			if wants[g] == nil {
+				wants[g] = &engine.Release{}
+			}
+			of[g], wants[g].Fixes = append(of[g], f), append(wants[g].Fixes, fix)
 		}
 	}
-	for _, g := range slices.SortedFunc(maps.Keys(fixes), lease.Group.Compare) {
-		out := &engine.Release{}
-		for _, f := range fixes[g] {
-			a := engine.Allocations{Claim: r.snapshot.Claim(f.Parts.Claim.Name()), Keys: f.Parts.Keys, Gone: f.Namespace} // as an earlier repair has left it
-			for _, ref := range f.Objects {
-				a.Objects = append(a.Objects, types.UID(ref.UID))
-			}
-			if a.Claim != nil {
-				out.Only = append(out.Only, a)
-			}
-		}
-		if len(out.Only) > 0 {
-			wants = append(wants, engine.Want{Request: state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}}, Release: out})
-		}
+	var all []engine.Want
+	for _, g := range slices.SortedFunc(maps.Keys(wants), lease.Group.Compare) {
+		all = append(all, engine.Want{Request: state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}}, Release: wants[g]})
 	}
-	leases, err := r.work(ctx, wants)
-	for _, fs := range fixes {
-		for _, f := range fs {
-			r.given[f] = err // of work that did not begin
+	leases, err := r.work(ctx, all)
+	for _, fixes := range of {
+		for _, f := range fixes {
+			r.fixed[f] = err // of work that did not begin
 		}
 	}
 	for _, one := range leases {
-		g := one.Want.Request.Lease.Group()
 		for name, now := range one.Outcome.Given {
 			r.snapshot = r.snapshot.WithClaim(name, now)
 		}
-		for _, f := range fixes[g] {
-			now := one.Outcome.Given[f.Parts.Claim.Name()]
-			holds := func(key string) bool { p := now.Part(key); return p != nil && p.Lease.Group() == g }
-			again := now != nil && now.UID != f.Parts.Claim.UID // somebody else has given it up
-			if r.given[f] = one.Err(); r.given[f] == nil && (again || slices.ContainsFunc(f.Parts.Keys, holds)) {
-				r.given[f] = report.ErrChanged
-			}
+		for i, f := range of[one.Want.Request.Lease.Group()] {
+			r.fixed[f] = cmp.Or(one.Err(), one.Outcome.Fixed[i])
 		}
 	}
 }
@@ -116,35 +139,6 @@ func (r *repair) work(ctx context.Context, wants []engine.Want) (ended []*execut
 		err = failed.Err // the line of the problem names the lease
 	}
 	return ended, err
-}
-
-// keepReserved turns parts into a reservation before the repair deletes the objects that serve them. Otherwise the
-// missing objects would show as a problem.
-func (r *repair) keepReserved(ctx context.Context, parts state.ClaimParts) error {
-	if parts.Claim == nil {
-		return nil
-	}
-	return r.change(ctx, parts, func(p *state.Part) { p.Applied, p.From = false, "" })
-}
-
-// change changes parts of a claim that is as it was read.
-func (r *repair) change(ctx context.Context, parts state.ClaimParts, set func(*state.Part)) error {
-	claim := r.snapshot.Claim(parts.Claim.Name()) // as it was read, or as an earlier repair has left it
-	entries, changed := claim.Entries(parts.Group), false
-	for i := range entries {
-		if was := entries[i]; parts.Has(was) {
-			set(&entries[i])
-			changed = changed || !was.Same(entries[i])
-		}
-	}
-	if !changed {
-		return nil
-	}
-	now, err := r.command.Ledger.Put(ctx, claim, parts.Group, entries)
-	if err == nil {
-		r.snapshot = r.snapshot.WithClaim(now.Name(), now)
-	}
-	return asChanged(err)
 }
 
 // asChanged returns ErrChanged for an error which says that a claim or an object is not as it was read.

@@ -48,9 +48,11 @@ func (r *repair) live(ref state.ObjectRef) *unstructured.Unstructured {
 // ways carry out repairs, but for definitions and moves of routes: these are done once for all problems of a lease, by fix; and the end of
 // a turn deletes the announcements of crashed commands. A note says what else people have to do.
 var ways = map[state.Way]func(*repair, context.Context, *state.Fix) (note string, err error){
-	state.GiveUp:            quiet((*repair).giveUp),
+	state.GiveUp:            quiet((*repair).fixByEngine),
+	state.EndRun:            quiet((*repair).fixByEngine),
+	state.DeleteObjects:     quiet((*repair).fixByEngine),
+	state.Reject:            quiet((*repair).fixByEngine),
 	state.Follow:            quiet((*repair).followDeclared),
-	state.EndRun:            quiet((*repair).endRun),
 	state.OpenLedger:        quiet((*repair).openLedger),
 	state.Release:           quiet((*repair).release),
 	state.Discard:           quiet((*repair).discard),
@@ -68,21 +70,11 @@ var ways = map[state.Way]func(*repair, context.Context, *state.Fix) (note string
 	state.RestoreMarks:      quiet((*repair).restoreMarks),
 	state.OwnParts:          quiet((*repair).takeFields),
 	state.DropManagedFields: quiet((*repair).dropOld),
-	state.Reject:            quiet((*repair).reject),
-	state.DeleteObjects:     quiet((*repair).remove),
 }
 
 // quiet is a way that leaves nothing to do.
 func quiet(way func(*repair, context.Context, *state.Fix) error) func(*repair, context.Context, *state.Fix) (string, error) {
 	return func(r *repair, ctx context.Context, f *state.Fix) (string, error) { return "", way(r, ctx, f) }
-}
-
-func (r *repair) endRun(ctx context.Context, f *state.Fix) error {
-	return r.change(ctx, f.Parts, func(p *state.Part) {
-		if p.Run = ""; p.Expires == state.WhileTurned {
-			p.Expires = ""
-		}
-	})
 }
 
 func (r *repair) drop(ctx context.Context, f *state.Fix) error {

@@ -11,125 +11,13 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
-	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// remove deletes objects that this program wrote, if the claims still justify that. It checks that before it changes the
-// claim, and again before each delete.
-func (r *repair) remove(ctx context.Context, m *state.Fix) error {
-	if m.Parts.Claim != nil {
-		for _, ref := range m.Objects {
-			if err := r.checkRemovable(ctx, m, ref); err != nil {
-				return err
-			}
-		}
-	}
-	if err := r.keepReserved(ctx, m.Parts); err != nil {
-		return err
-	}
-	for _, ref := range m.Objects {
-		if err := r.checkRemovable(ctx, m, ref); err != nil {
-			return err
-		}
-		if _, err := r.removeAsRead(ctx, ref); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkRemovable returns ErrChanged if the claims do not justify any more that the object is deleted.
-func (r *repair) checkRemovable(ctx context.Context, m *state.Fix, ref state.ObjectRef) error {
-	switch live := r.live(ref); {
-	case live == nil, slices.Contains(kinds.Records, kinds.Of(ref.Kind)):
-		return nil
-	case m.Unserved:
-		return r.checkNothingServed(ctx, live, m.Parts.Group)
-	default:
-		return r.checkNotEntitled(ctx, live)
-	}
-}
-
-// checkNotEntitled returns ErrChanged if the object's lease holds what the object serves.
-func (r *repair) checkNotEntitled(ctx context.Context, live *unstructured.Unstructured) error {
-	id := r.snapshot.Ownership(live).Lease
-	grounds, err := reading.ReadGrounds(ctx, r.command.Ledger, observed.Object{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
-	if err == nil && slices.ContainsFunc(grounds, func(g observed.Ground) bool { return g.Standing() == state.Entitled }) {
-		err = report.ErrChanged
-	}
-	return err
-}
-
-// checkNothingServed returns ErrChanged if something of its lease or of the holder serves what one of Akash's objects
-// declares, or a run is under way.
-func (r *repair) checkNothingServed(ctx context.Context, live *unstructured.Unstructured, holder lease.Group) error {
-	id := r.snapshot.Ownership(live).Lease
-	groups := []lease.Group{id.Group()}
-	if holder != id.Group() {
-		groups = append(groups, holder)
-	}
-	if err := r.checkUnserved(ctx, live, groups...); err != nil {
-		return err
-	}
-	grounds, err := reading.ReadGrounds(ctx, r.command.Ledger, observed.Object{Kind: kinds.Of(live.GetKind()), Live: live, Group: id.Group()})
-	if err == nil && slices.ContainsFunc(grounds, func(g observed.Ground) bool {
-		part := g.Claim.Part(g.Served.Key)
-		return part != nil && slices.Contains(groups, part.Lease.Group()) && part.Run != ""
-	}) {
-		err = report.ErrChanged
-	}
-	return err
-}
-
-// checkUnserved returns ErrChanged if an object of one of the deployment groups serves what one of Akash's objects
-// declares.
-func (r *repair) checkUnserved(ctx context.Context, live *unstructured.Unstructured, groups ...lease.Group) error {
-	now, err := reading.Look(ctx, r.command, r.snapshot, groups[0].Owner)
-	if err == nil && serves(now, live, groups) {
-		err = report.ErrChanged
-	}
-	return err
-}
-
-// serves reports whether something of the deployment groups serves what one of Akash's objects declares. A ProviderHost
-// declares the root of its host alone.
-func serves(s *observed.Snapshot, declared *unstructured.Unstructured, groups []lease.Group) bool {
-	if kind := kinds.Of(declared.GetKind()); kind == kinds.ProviderHost {
-		return slices.ContainsFunc(s.HostUses[declared.GetName()], func(u state.Use) bool {
-			return slices.ContainsFunc(groups, u.Of) && u.Kind != kind.Singular && !u.Redirect && state.RouteKey(u.Path) == state.RouteKey("/")
-		})
-	}
-	port := state.PortObjectOf(declared)
-	for o := range s.Of(kinds.Service) {
-		if is := state.ServiceObjectOf(o); slices.ContainsFunc(groups, is.Of) && is.SharingKey == port.SharingKey &&
-			is.Protocol == port.Protocol && is.Port == port.Port {
-			return true
-		}
-	}
-	return false
-}
-
-// removeAsRead deletes an object that this program wrote, if it has not changed since it was read, and returns it. What Akash's
-// provider or operators still need stays: only this program's fields are taken out of it.
-func (r *repair) removeAsRead(ctx context.Context, ref state.ObjectRef) (deleted *unstructured.Unstructured, err error) {
-	live := r.live(ref)
-	if live == nil {
-		return nil, nil //nolint:nilnil // nothing is deleted
-	}
-	return r.removeWhile(ctx, kinds.Of(ref.Kind), live, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
-		if now.GetResourceVersion() != live.GetResourceVersion() {
-			return false, report.ErrChanged
-		}
-		return true, nil
-	})
-}
-
-// removeWhile is removeAsRead for an object that may have changed: mayGo says whether the version that is there may go.
+// removeWhile deletes an object that this program wrote, if mayGo lets the version go that is there, and returns it. What Akash's provider or
+// operators still need stays: only this program's fields are taken out of it.
 func (r *repair) removeWhile(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, mayGo reading.MayGo) (deleted *unstructured.Unstructured, err error) {
 	whose := r.snapshot.Ownership(live)
 	group := whose.Lease.Group()
@@ -140,15 +28,6 @@ func (r *repair) removeWhile(ctx context.Context, kind kinds.Kind, live *unstruc
 		return nil, nil //nolint:nilnil // nothing is deleted
 	}
 	return r.delete(ctx, kind, live, mayGo)
-}
-
-// isVersion reports whether an object is as it was read. One that is being deleted counts as missing.
-func isVersion(was, now *unstructured.Unstructured) bool {
-	missing := func(o *unstructured.Unstructured) bool { return o == nil || o.GetDeletionTimestamp() != nil }
-	if missing(was) || missing(now) {
-		return missing(was) && missing(now)
-	}
-	return was.GetUID() == now.GetUID() && was.GetResourceVersion() == now.GetResourceVersion()
 }
 
 // delete deletes an object, whoever wrote it, if mayGo lets the version go that is there, and returns it.
@@ -196,40 +75,4 @@ func (r *repair) stillThere(ctx context.Context, deleted []*unstructured.Unstruc
 		return kept, nil
 	}
 	return nil, err
-}
-
-// reject deletes routes, whoever wrote them, that have not changed since they were read. It leaves those that Akash's
-// provider has declared meanwhile.
-func (r *repair) reject(ctx context.Context, m *state.Fix) error {
-	if err := r.keepReserved(ctx, m.Parts); err != nil {
-		return err
-	}
-	for _, ref := range m.Objects {
-		if m.Undeclared != "" {
-			kind, namespace := kinds.ProviderHost, r.command.Options.Config.ManifestNamespace
-			if ref.Kind == kinds.Service.Singular {
-				kind = kinds.ProviderLeasedIP
-			}
-			now, err := r.command.Cluster.Get(ctx, kind, namespace, m.Undeclared)
-			if err != nil {
-				return err
-			}
-			if was := r.snapshot.At(kind, namespace, m.Undeclared); !isVersion(was, now) {
-				return report.ErrChanged
-			}
-		}
-		live := r.live(ref)
-		if live == nil {
-			continue
-		}
-		if _, err := r.delete(ctx, kinds.Of(ref.Kind), live, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
-			if !engine.SameRoute(now, live) {
-				return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and its host is to be looked at again", ref.Kind, now.GetNamespace(), now.GetName())
-			}
-			return true, nil
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

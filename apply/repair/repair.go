@@ -96,9 +96,9 @@ type repair struct {
 	defs     map[lease.Group]*lease.Definition
 	// groupRuns has the results of the applies and moves of routes so far.
 	groupRuns map[groupRun]error
-	// problems are those of the run, given says how giving up what they have went, once that was done.
+	// problems are those of the run, fixed says how the fixes that the engine does have gone, once that was done.
 	problems []state.Problem
-	given    map[*state.Fix]error
+	fixed    map[*state.Fix]error
 	// repaired are the problems whose repair did not fail, remaining those that were left alone or could not be repaired.
 	repaired, remaining []handledProblem
 	// left counts the problems that remain.
@@ -116,7 +116,7 @@ type handledProblem struct {
 // run fixes the problems. Applies come last, after what they may need was given up. It returns the deployment groups
 // that an error has left unfinished.
 func (r *repair) run(ctx context.Context, problems []state.Problem, count func()) (unfinished []lease.Group, err error) {
-	r.repaired, r.remaining, r.problems, r.given = nil, nil, problems, nil
+	r.repaired, r.remaining, r.problems, r.fixed = nil, nil, problems, nil
 	first, last := []state.Problem{}, []state.Problem{}
 	for _, p := range problems {
 		if r.byDefinition(p) {
@@ -232,7 +232,7 @@ func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error 
 // fix fixes a problem. The note says what else people have to do.
 func (r *repair) fix(ctx context.Context, p state.Problem, apply bool) (note string, err error) {
 	if way := ways[p.Fix.Do]; way != nil {
-		if !p.Fix.Is(state.Drop) && !p.Fix.Is(state.OpenLedger) && !p.Fix.Is(state.GiveUp) { // these claim no thing, or look at the claims themselves
+		if _, _, is := r.byEngine(p.Fix); !is && !p.Fix.Is(state.Drop) && !p.Fix.Is(state.OpenLedger) { // these claim no thing, or the engine looks at the claims
 			err = r.checkClaims(ctx, p.Thing)
 		}
 		if err != nil {

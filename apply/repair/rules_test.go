@@ -45,7 +45,6 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 //
 //	backend   a route with one rule gets the backend of the claim, web:80; one that does not look like ours is left as it is
 //	declared  the backend that Akash declares is read from the field that its kind has for the port
-//	serves    DECLARED | OBJECT; ... in the words of observedtest: another object of its host, or a Service of its port
 //	lease     what repair says of a problem names the lease, or as much of it as the problem does
 func TestObjects(t *testing.T) {
 	golden.Rules{
@@ -63,11 +62,6 @@ func TestObjects(t *testing.T) {
 		"declared": func(line string) string {
 			service, port := declaredBackend(object(t, line))
 			return fmt.Sprintf("%s:%d", service, port)
-		},
-		"serves": func(line string) string {
-			declared, beside, _ := strings.Cut(line, "|")
-			o := ot.WordObjects(t, declared)[0]
-			return fmt.Sprint(serves(ot.Snapshot(nil, append(ot.WordObjects(t, beside), o)...), o, []lease.Group{ot.Shop.Group()}))
 		},
 		"lease": func(line string) string {
 			short := strings.NewReplacer("OWNER", ot.Shop.Owner, "PROVIDER", ot.Shop.Provider)
@@ -240,8 +234,6 @@ func TestChangedObjectsAreLeft(t *testing.T) {
 		"a granted address": {Do: state.DropGrant, Objects: one(ref(kinds.Service, service))},
 		"a stale report":    {Do: state.ClearReports, Objects: one(ref(kinds.HTTPRoute, gateway))},
 		"lost marks":        {Do: state.RestoreMarks, Objects: one(ref(kinds.Ingress, route)), Value: "hash"},
-		"a stray route":     {Do: state.DeleteObjects, Objects: one(ref(kinds.Ingress, route))},
-		"a stray Service":   {Do: state.DeleteObjects, Objects: one(ref(kinds.Service, service))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var live []*unstructured.Unstructured
