@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
@@ -48,6 +49,14 @@ func (s *story) act(words []string) {
 		l.drop(k)
 	case "hand":
 		l.edit(k, func(live *unstructured.Unstructured) { live.SetLabels(leaseOf(words[3]).Labels()) })
+	case "moves":
+		l.edit(k, func(live *unstructured.Unstructured) {
+			live.SetLabels(leaseOf(words[3]).Labels())
+			live.SetManagedFields(append(live.GetManagedFields(), metav1.ManagedFieldsEntry{
+				Manager: managed.Akash, Operation: metav1.ManagedFieldsOperationUpdate,
+				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:labels":{"f:` + lease.LabelDSeq + `":{}}}}`)},
+			}))
+		})
 	case "accept":
 		l.accept(k)
 	case "address":

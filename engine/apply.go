@@ -39,11 +39,20 @@ type Apply struct {
 	Limited bool
 }
 
-// Desired is an object as a lease wants it, and the field manager that applies it. Message is what a person is told of the write.
+// Write is what is written as it is to be, and nothing else: objects, in their order, and the records of a host, whoever has changed these.
+// What the deployment group has of the host's records beside them goes.
+type Write struct {
+	Objects []Desired
+	Records []render.Object
+}
+
+// Desired is an object as a lease wants it, and the field manager that applies it. Message is what a person is told of the write. Takes is true
+// if fields are taken from whoever has set them.
 type Desired struct {
 	Object  render.Object
 	Manager string
 	Message string
+	Takes   bool
 }
 
 func (d Desired) key() Key { return KeyOf(d.Object) }
@@ -182,6 +191,12 @@ func (v view) theirs(o render.Object) (theirs bool, live *unstructured.Unstructu
 func (v view) stages() (out [][]Desired) {
 	if v.want.Move != nil {
 		return movedStages(v.going())
+	}
+	if v.want.Write != nil {
+		for _, d := range v.want.Write.Objects {
+			out = append(out, []Desired{d})
+		}
+		return out
 	}
 	w := v.wanted()
 	if v.want.Apply.Workloads == nil && len(w.objects) == 0 {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,18 +27,26 @@ type Fix struct {
 	// Gone is the namespace of the lease, which does not exist; empty if that does not matter. The allocations do not show whether the lease is
 	// live then, so nothing of the claim may have changed.
 	Gone string
-	// Declares is the object of Akash's that would declare what Unchanged objects serve, Declared how it was seen; nil if there was none.
-	Declares Key
-	Declared *unstructured.Unstructured
+	// Declares are the objects of Akash's that say for whom Followed allocations are, one for each key, or that would declare what Unchanged
+	// objects serve.
+	Declares []Declaration
+}
+
+// Declaration is an object of Akash's as it was seen; nil if there was none.
+type Declaration struct {
+	Key  Key
+	Seen *unstructured.Unstructured
 }
 
 // Stay says as what allocations stay: an empty one is for those that are given up.
 type Stay string
 
-// As what allocations stay: without objects, and without the mark of a command that has crashed.
+// As what allocations stay: without objects, without the mark of a command that has crashed, and those of another deployment group for the
+// lease to which Akash's provider has moved them.
 const (
 	Reserved Stay = "what serves it goes, and it stays reserved"
 	Unmarked Stay = "the command that has marked it has crashed"
+	Followed Stay = "Akash's provider has moved it"
 )
 
 // Rest says on what it rests that objects go. An empty one is for those that serve allocations: these are live for nobody.
@@ -91,8 +100,11 @@ func (v view) isUnfounded(f Fix) bool {
 	switch {
 	case f.Gone != "":
 		return c.ResourceVersion != f.Claim.ResourceVersion || slices.ContainsFunc(v.underneath(f), func(k Key) bool { return v.w.live(k).live != nil })
+	case f.Stay == Followed:
+		_, parts := v.followed(f, c)
+		return parts == nil
 	case f.Rest == Unchanged:
-		return f.Declares != (Key{}) && !sameVersion(v.w.live(f.Declares).live, f.Declared)
+		return slices.ContainsFunc(f.Declares, func(d Declaration) bool { return !sameVersion(v.w.live(d.Key).live, d.Seen) })
 	case f.Rest == Unserved:
 		return slices.ContainsFunc(f.Objects, func(o observed.Object) bool { return v.isServed(of, o) })
 	case f.Rest == Unentitled:
@@ -112,6 +124,9 @@ func (v view) isUnfounded(f Fix) bool {
 // differs reports whether an allocation is neither as it was seen nor as it stays.
 func (v view) differs(f Fix, c *state.Claim, key string) bool {
 	was, is := f.Claim.Part(key), v.own(c, key)
+	if f.Stay == Followed {
+		return was == nil || is == nil && (c.Part(key) == nil || !c.Part(key).Same(*was))
+	}
 	return was == nil || is == nil || !is.Same(*was) && (f.Stay == "" || !is.Same(f.becomes(*was)))
 }
 
@@ -184,7 +199,7 @@ func (v view) now(f Fix, o observed.Object) *unstructured.Unstructured {
 }
 
 // underneath returns what is read before each write of a fix, because Akash's programs take no lock: the namespaces of the lease and of the
-// objects, which do not exist; or what declares what Unchanged objects serve.
+// objects, which do not exist; or what Akash's programs declare.
 func (v view) underneath(f Fix) (out []Key) {
 	switch {
 	case f.Gone != "":
@@ -194,8 +209,10 @@ func (v view) underneath(f Fix) (out []Key) {
 				out = append(out, k)
 			}
 		}
-	case f.Rest == Unchanged && f.Declares != (Key{}):
-		out = []Key{f.Declares}
+	default:
+		for _, d := range f.Declares {
+			out = append(out, d.Key)
+		}
 	}
 	return out
 }
@@ -212,7 +229,11 @@ func (v view) readGone() (out Step) {
 		for _, k := range v.underneath(f) {
 			asks := func(r Request) bool { return r.On == k }
 			if now, read := v.w.lives[k]; (!read || now.sent <= max(v.w.Turn.Alone, v.changed())) && !slices.ContainsFunc(out.Requests, asks) {
-				out.Requests = append(out.Requests, Request{Verb: GetLive, On: k, Why: "whether it is still gone"})
+				why := "what Akash's programs say now"
+				if k.Kind == kinds.Namespace {
+					why = "whether it is still gone"
+				}
+				out.Requests = append(out.Requests, Request{Verb: GetLive, On: k, Why: why})
 			}
 		}
 	}
@@ -231,17 +252,51 @@ func (v view) keepFixed() Step {
 			continue
 		}
 		c := v.w.Claim(f.Claim.Name())
-		entries := slices.Clone(c.Entries(v.group))
-		for i, p := range entries {
-			if f.isOf(c, p.Key) {
-				entries[i] = f.becomes(p)
+		on, r := OfClaim{Group: v.group, Parts: slices.Clone(c.Entries(v.group))}, Request{Why: string(f.Stay)}
+		for i, p := range on.Parts {
+			if f.isOf(c, p.Key) && f.Stay != Followed {
+				on.Parts[i] = f.becomes(p)
 			}
 		}
-		if s := v.rewrite(c, entries, string(f.Stay)); !s.idle() {
+		from, parts := v.followed(f, c)
+		if f.Stay == Followed {
+			on.Force, on.Parts = true, beside(c, v.group, parts)
+		}
+		s := allocate(c, on, r)
+		if s.idle() && f.Stay == Followed && v.t.Settings.Waits && slices.Contains(c.Former, from) {
+			s = do(Request{Verb: Put, On: OfClaim{Name: c.Name(), Claim: c, Group: from}, Why: "it holds nothing of it any more"})
+		}
+		if s = v.rewrite(c, s, on.Parts); !s.idle() {
 			return s
 		}
 	}
 	return Step{}
+}
+
+// followed returns the allocations of a claim as they are for the lease to which Akash's provider has moved them, and the deployment group that
+// held them; none if it has not, or to several. What a command that has crashed has taken is left to it.
+func (v view) followed(f Fix, c *state.Claim) (from lease.Group, parts []state.Part) {
+	var to lease.ID
+	for i, d := range f.Declares {
+		live, was, p := v.w.live(d.Key).live, f.Claim.Part(f.Keys[i]), c.Part(f.Keys[i])
+		if was != nil && p != nil && p.Lease.Group() == v.group {
+			from, parts = was.Lease.Group(), append(parts, *p)
+			continue
+		}
+		if live == nil || d.Seen == nil || live.GetUID() != d.Seen.GetUID() || p == nil || p.Run != "" || c.Kind == state.Wildcard && !p.Bound {
+			return from, nil
+		}
+		whose, now := v.w.Snapshot.Ownership(live), *p
+		if to = cmp.Or(to, whose.Lease); !whose.Takes(*p) || whose.Lease != to || to.Group() != v.group {
+			return from, nil
+		}
+		now.From = ""
+		from, now.From = p.Lease.Group(), v.formerOf(c, now)
+		now.Service, now.Port = state.DeclaredBackend(live)
+		now.Lease, now.HTTP, now.Definition, now.Applied, now.Expires = to, nil, "", true, ""
+		parts = append(parts, now)
+	}
+	return from, parts
 }
 
 // goingFor returns the objects that go for a fix by now: all that stays of its claim has been written.
@@ -270,6 +325,10 @@ func (v view) isAllocated(f Fix) bool {
 	c := v.w.Claim(f.Claim.Name())
 	if c != nil && c.UID != f.Claim.UID { // somebody else has given it up
 		return false
+	}
+	if f.Stay == Followed {
+		from, parts := v.followed(f, c)
+		return !slices.ContainsFunc(f.Keys, func(key string) bool { return v.own(c, key) == nil }) && parts != nil && (!v.t.Settings.Waits || !slices.Contains(c.Former, from))
 	}
 	return !slices.ContainsFunc(f.Keys, func(key string) bool {
 		own := v.own(c, key)

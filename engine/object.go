@@ -237,6 +237,9 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	}
 	id, labelled := lease.IDFromLabels(live.GetLabels())
 	mine, claimLike := labelled && id.Group() == v.group, slices.Contains(kinds.ClaimLike, k.Kind)
+	if d.Takes && mine {
+		return v.seize(d, live), nil
+	}
 	if v.staysDeclared(k) {
 		service, _, _ := unstructured.NestedString(live.Object, "spec", "service_name")
 		message := "Akash's provider has declared it, for service " + service + ", and never changes that"

@@ -27,6 +27,9 @@ func (v view) dns() (render.DNS, error) {
 	if v.want.Move != nil {
 		return render.DNS{Objects: v.want.Move.recordsWhile(v.going())}, nil
 	}
+	if v.want.Write != nil {
+		return render.DNS{Objects: v.want.Write.Records}, nil
+	}
 	if v.memo.dns == nil {
 		out, err := render.Records(v.wanted().granted, v.t.Settings.Config, v.addresses(), v.f.targets.published)
 		v.memo.dns, v.memo.dnsErr = &out, err
@@ -49,7 +52,7 @@ func (v view) readTargets() Step {
 // writeRecords writes the records whose values are known, host by host. The records that they replace are deleted first: the
 // controllers of two objects with the same DNS name would overwrite each other's records.
 func (v view) writeRecords() Step {
-	if v.want.Apply == nil && v.want.Move == nil || len(v.f.stays) > 0 {
+	if !v.writes() || len(v.f.stays) > 0 {
 		return Step{}
 	}
 	records, err := v.dns()
@@ -82,7 +85,10 @@ func (v view) putHost(records []render.Object) Step {
 	if by := v.w.Snapshot.RecordHolder(v.group, v.w.Claim(state.HostName(host)), host); by != "" {
 		return v.tells(Event{Action: report.Skipped, Kind: "dns", Thing: host, Message: "deployment " + by + " has its records", Once: "records of " + host})
 	}
-	replaced, again := v.w.Snapshot.ToReplace(v.group, host, records)
+	if v.want.Write != nil && len(v.w.Claim(state.HostName(host)).PartsOf(v.group)) == 0 {
+		return v.giveBack(report.ErrChanged)
+	}
+	replaced, again := v.toReplace(host, records)
 	for _, old := range replaced {
 		if s := v.removeAs(old.Object, report.Replaced, old.Why); !s.idle() {
 			return s
@@ -101,7 +107,7 @@ func (v view) putHost(records []render.Object) Step {
 	}
 	var all []Desired
 	for _, o := range records {
-		all = append(all, Desired{Object: o, Manager: lease.FieldManager})
+		all = append(all, Desired{Object: o, Manager: lease.FieldManager, Takes: v.want.Write != nil})
 	}
 	if s := v.orGiveBack(v.writeAll(all)); !s.idle() {
 		return s
@@ -114,6 +120,22 @@ func (v view) putHost(records []render.Object) Step {
 		out.Tells = append(out.Tells, e)
 	}
 	return out
+}
+
+// toReplace returns the records of a host that go before others are written, and which of these are made anew.
+func (v view) toReplace(host string, records []render.Object) (goes []observed.Replaced, again map[string]bool) {
+	goes, again = v.w.Snapshot.ToReplace(v.group, host, records)
+	if v.want.Write == nil {
+		return goes, again // an apply prunes what it does not want
+	}
+	for _, o := range v.w.Snapshot.Records.Of(host) {
+		same := func(old observed.Replaced) bool { return old.Object.UID() == o.UID() }
+		wanted := func(w render.Object) bool { return KeyOf(w) == keyOf(o) }
+		if o.Group == v.group && !slices.ContainsFunc(goes, same) && !slices.ContainsFunc(records, wanted) {
+			goes = append(goes, observed.Replaced{Object: o})
+		}
+	}
+	return goes, again
 }
 
 // isStuck names that a person was told that a record waits for what it replaces.

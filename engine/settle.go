@@ -72,13 +72,12 @@ func (v view) prune() (all Step) {
 func (v view) giveUp(c *state.Claim) Step {
 	of := v.reading().snapshot
 	keep := without(c, v.group, func(p state.Part) bool { return v.goes(of, c, p) })
-	return v.rewrite(c, keep, "the lease does not ask for it, and nothing serves it")
+	return v.rewrite(c, allocate(c, OfClaim{Group: v.group, Parts: keep}, Request{Why: "the lease does not ask for it, and nothing serves it"}), keep)
 }
 
-// rewrite writes the entries that the deployment group keeps of a claim.
-func (v view) rewrite(c *state.Claim, keep []state.Part, why string) Step {
+// rewrite is the step that writes the entries which the deployment group keeps of a claim, once nothing stands against it.
+func (v view) rewrite(c *state.Claim, step Step, keep []state.Part) Step {
 	now, s := v.reading(), v.w.see(c.Name())
-	step := allocate(c, OfClaim{Group: v.group, Parts: keep}, Request{Why: why})
 	if step.idle() || c.Deleting || c.Unreadable != "" {
 		return Step{}
 	}
@@ -107,7 +106,7 @@ func (v view) rewrite(c *state.Claim, keep []state.Part, why string) Step {
 func (v view) givenUp(action report.Action, c *state.Claim, keeps []state.Part) *Event {
 	e := &Event{Action: action, Kind: string(c.Kind), Thing: c.Thing}
 	switch n := len(partsOnly(keeps)); {
-	case n == len(c.PartsOf(v.group)):
+	case n >= len(c.PartsOf(v.group)):
 		return nil
 	case n > 0:
 		e.Message = "in part: the lease keeps the rest of it"

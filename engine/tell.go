@@ -51,7 +51,7 @@ func (v view) tell(stage []Desired) (events []Event) {
 
 // untold tells what a lease has written of a stage that it has not written as a whole.
 func (v view) untold() (events []Event) {
-	if v.want.Apply == nil && v.want.Move == nil || v.w.Snapshot == nil || v.wanted().err != nil {
+	if !v.writes() || v.w.Snapshot == nil || v.wanted().err != nil {
 		return nil
 	}
 	stages := v.stages

@@ -52,6 +52,8 @@ import (
 //	                  the Gateway says that the HTTPRoute serves; a controller writes an address into the Ingress
 //	hand KIND OWNER/DSEQ HOST OWNER/DSEQ
 //	                  an object gets the labels of another lease
+//	moves KIND OWNER/DSEQ HOST OWNER/DSEQ
+//	                  Akash's provider gives its object to another lease
 //	foreign OWNER/DSEQ MANAGER [NAME HOST]
 //	                  a field manager has applied the Deployment that the lease is to run, or an Ingress for a host in its namespace
 //	operated OWNER/DSEQ HOST

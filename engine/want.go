@@ -42,6 +42,8 @@ type Want struct {
 	Transfer *Transfer
 	// Move says which routes of the lease go to another kind; nil for none.
 	Move *Move
+	// Write is what repair writes of the lease, or for all; nil for nothing.
+	Write *Write
 }
 
 // Settings are what all wants of a command have in common.

@@ -125,6 +125,9 @@ func (l *ledger) fixes(id lease.ID, words []string) *engine.Release {
 		switch word {
 		case "gone":
 			f.Gone = id.Namespace()
+		case "followed":
+			f.Stay, f.Declares = engine.Followed, []engine.Declaration{{Key: declaration, Seen: l.live(declaration)}}
+			goes = func(engine.Key, state.Use) bool { return false }
 		case "unmarked":
 			f.Stay, goes = engine.Unmarked, func(engine.Key, state.Use) bool { return false }
 		case "unentitled":
@@ -132,7 +135,7 @@ func (l *ledger) fixes(id lease.ID, words []string) *engine.Release {
 		case "unserved":
 			f.Stay, f.Rest, goes = engine.Reserved, engine.Unserved, func(k engine.Key, _ state.Use) bool { return k == declaration }
 		case "unchanged":
-			f.Rest, f.Declares, f.Declared = engine.Unchanged, declaration, l.live(declaration)
+			f.Rest, f.Declares = engine.Unchanged, []engine.Declaration{{Key: declaration, Seen: l.live(declaration)}}
 			goes = func(k engine.Key, _ state.Use) bool { return k.Kind == kinds.Ingress && k.Namespace != id.Namespace() }
 		}
 		for _, k := range l.keys() {

@@ -20,7 +20,7 @@ import (
 // write writes the objects that the lease wants, stage by stage: Akash's objects, which others may own, first. Before the first
 // one, what may be refused later is sent as a dry run.
 func (v view) write() Step {
-	if v.want.Apply == nil && v.want.Move == nil {
+	if !v.writes() {
 		return Step{}
 	}
 	if err := v.wanted().err; err != nil {
@@ -45,6 +45,9 @@ func (v view) write() Step {
 	}
 	return Step{}
 }
+
+// writes reports whether the lease writes objects.
+func (v view) writes() bool { return v.want.Apply != nil || v.want.Move != nil || v.want.Write != nil }
 
 // most bounds the requests of a step: what comes later is decided on later.
 const most = 64

@@ -108,6 +108,16 @@ func PortObjectOf(o metav1.Object) PortObject {
 	return p
 }
 
+// DeclaredBackend returns the backend that a ProviderHost or a ProviderLeasedIP declares.
+func DeclaredBackend(o *unstructured.Unstructured) (service string, port uint16) {
+	field := "external_port"
+	if o.GetKind() == kinds.ProviderLeasedIP.Kind {
+		field = "port"
+	}
+	service, _ = Field(o.Object, "spec", "service_name").(string)
+	return service, portNumber(Field(o.Object, "spec", field))
+}
+
 // ServiceObject is the LoadBalancer Service of a leased port.
 type ServiceObject struct {
 	Labelled

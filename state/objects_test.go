@@ -27,6 +27,7 @@ import (
 //	uses-of    HOST of OWNER | the claims that there are | the uses of hosts, "HOST: use"
 //	host       a ProviderHost or a route
 //	port       a ProviderLeasedIP
+//	declared   the backend that Akash's object declares is read from the field that its kind has for the port
 //	service    a LoadBalancer Service
 //	pool       an IPAddressPool
 //	leads-to   PART | KIND SERVICE PORT
@@ -54,6 +55,10 @@ func TestObjectTables(t *testing.T) {
 			"port": func(t *testing.T, line string) string {
 				p := PortObjectOf(wordObject(t, line))
 				return statetest.Say(p) + saysWhose(t, p.Labelled)
+			},
+			"declared": func(t *testing.T, line string) string {
+				service, port := DeclaredBackend(wordObject(t, line))
+				return fmt.Sprintf("%s:%d", service, port)
 			},
 			"service": func(t *testing.T, line string) string { return statetest.Say(ServiceObjectOf(wordObject(t, line))) },
 			"pool": func(t *testing.T, line string) string {

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -33,13 +31,22 @@ func (r *repair) byEngine(f *state.Fix) (g lease.Group, out engine.Fix, is bool)
 		out.Claim, out.Keys = cmp.Or(r.snapshot.Claim(f.Parts.Claim.Name()), f.Parts.Claim), f.Parts.Keys // as an earlier repair has left it
 	}
 	for _, ref := range f.Objects {
-		if live := r.live(ref); live != nil {
-			id := r.snapshot.Ownership(live).Lease
+		live := r.live(ref)
+		id := lease.ID{}
+		if live != nil {
+			id = r.snapshot.Ownership(live).Lease
+		}
+		switch {
+		case f.Do == state.Follow:
+			g, out.Declares = id.Group(), append(out.Declares, r.declaration(ref))
+		case live != nil:
 			out.Objects = append(out.Objects, observed.Object{Kind: kinds.Of(ref.Kind), Live: live, Group: id.Group(), Lease: id})
 			g = cmp.Or(g, id.Group())
 		}
 	}
 	switch {
+	case f.Do == state.Follow:
+		out.Stay = engine.Followed
 	case f.Do == state.GiveUp:
 		out.Gone = f.Namespace
 	case f.Do == state.EndRun:
@@ -50,16 +57,21 @@ func (r *repair) byEngine(f *state.Fix) (g lease.Group, out engine.Fix, is bool)
 		out.Rest = engine.Unentitled
 	case f.Do == state.Reject:
 		if out.Rest = engine.Unchanged; f.Undeclared != "" {
-			out.Declares = engine.Key{Kind: kinds.ProviderHost, Namespace: r.command.Options.Config.ManifestNamespace, Name: f.Undeclared}
+			ref := state.ObjectRef{Kind: kinds.ProviderHost.Singular, Namespace: r.command.Options.Config.ManifestNamespace, Name: f.Undeclared}
 			if f.Object().Kind == kinds.Service.Singular {
-				out.Declares.Kind = kinds.ProviderLeasedIP
+				ref.Kind = kinds.ProviderLeasedIP.Singular
 			}
-			out.Declared = r.snapshot.At(out.Declares.Kind, out.Declares.Namespace, out.Declares.Name)
+			out.Declares = []engine.Declaration{r.declaration(ref)}
 		}
 	default:
 		return g, out, false
 	}
 	return g, out, true
+}
+
+// declaration returns an object of Akash's as it was read.
+func (r *repair) declaration(ref state.ObjectRef) engine.Declaration {
+	return engine.Declaration{Key: engine.Key{Kind: kinds.Of(ref.Kind), Namespace: ref.Namespace, Name: ref.Name}, Seen: r.live(ref)}
 }
 
 // fixByEngine does what the engine does for a fix: for those of all problems of the run at once, the first time that it is called.
@@ -117,10 +129,12 @@ func (r *repair) fixAll(ctx context.Context) {
 // returns the leases whose work has ended; each knows its error.
 func (r *repair) work(ctx context.Context, wants []engine.Want) (ended []*execute.Lease, err error) {
 	opts, first := r.options(), r.snapshot
-	opts.Progress = nil
 	opts.Report = func(e report.Event) {
-		if e.Action == report.Waiting {
+		switch e.Action {
+		case report.Waiting:
 			r.command.Send(e)
+		case report.Skipped:
+			r.skipped = e.Message
 		}
 	}
 	c := command.New(r.command.Cluster, opts)
@@ -139,6 +153,15 @@ func (r *repair) work(ctx context.Context, wants []engine.Want) (ended []*execut
 		err = failed.Err // the line of the problem names the lease
 	}
 	return ended, err
+}
+
+// write lets the engine write objects. What it had to skip is an error.
+func (r *repair) write(ctx context.Context, want engine.Want) error {
+	r.skipped = ""
+	if _, err := r.work(ctx, []engine.Want{want}); err != nil || r.skipped == "" {
+		return err
+	}
+	return errors.New(r.skipped)
 }
 
 // asChanged returns ErrChanged for an error which says that a claim or an object is not as it was read.
@@ -178,9 +201,7 @@ func (r *repair) checkClaims(ctx context.Context, thing string) error {
 // release gives up a claim for all its holders, like the release command.
 func (r *repair) release(ctx context.Context, f *state.Fix) error {
 	c := f.Parts.Claim
-	opts := r.options()
-	opts.Report, opts.Progress = nil, nil
-	return apply.New(r.command.Cluster, opts).Release(ctx, c.Groups(), c.Thing)
+	return apply.New(r.command.Cluster, r.options()).Release(ctx, c.Groups(), c.Thing)
 }
 
 // discard deletes an object of the ledger that is as it was read.
@@ -234,57 +255,6 @@ func only(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, cho
 	return r.repairAll(ctx, slices.DeleteFunc(found, func(p state.Problem) bool {
 		return !chosen(p) || suspended[leaseOf(p).Group()] || p.Fix.Is(state.Follow) && suspended[p.Fix.Parts.Group]
 	}))
-}
-
-// followDeclared transfers parts of a claim to the lease to which Akash's provider has moved them. It reads Akash's
-// objects after the claim; the write is pinned to the claim as it was read.
-func (r *repair) followDeclared(ctx context.Context, m *state.Fix) error {
-	claim := r.snapshot.Claim(m.Parts.Claim.Name()) // as it was read, or as an earlier repair has left it
-	if claim == nil {
-		return report.ErrChanged
-	}
-	var parts []apply.Handover
-	for i, key := range m.Parts.Keys {
-		p := claim.Part(key)
-		if p == nil || p.Lease.Group() != m.Parts.Group {
-			continue // an earlier repair has transferred it
-		}
-		declared, err := r.command.Cluster.Get(ctx, kinds.Of(m.Objects[i].Kind), m.Objects[i].Namespace, m.Objects[i].Name)
-		if err != nil {
-			return err
-		}
-		if declared == nil || string(declared.GetUID()) != m.Objects[i].UID {
-			return report.ErrChanged
-		}
-		whose := r.snapshot.Ownership(declared)
-		if !whose.Takes(*p) || len(parts) > 0 && whose.Lease != parts[0].To {
-			return report.ErrChanged
-		}
-		service, port := declaredBackend(declared)
-		parts = append(parts, apply.Handover{Part: *p, To: whose.Lease, Service: service, Port: port})
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	written, err := apply.Follow(ctx, r.command, r.snapshot, claim, m.Parts.Group, parts)
-	if !written {
-		return err
-	}
-	if now, unread := reading.ReadClaim(ctx, r.command.Ledger, claim.Name()); unread == nil {
-		r.snapshot = r.snapshot.WithClaim(claim.Name(), now)
-	}
-	return err
-}
-
-// declaredBackend returns the backend of a ProviderHost or a ProviderLeasedIP.
-func declaredBackend(o *unstructured.Unstructured) (service string, port uint16) {
-	field := "external_port"
-	if o.GetKind() == kinds.ProviderLeasedIP.Kind {
-		field = "port"
-	}
-	service, _, _ = unstructured.NestedString(o.Object, "spec", "service_name")
-	n, _, _ := unstructured.NestedInt64(o.Object, "spec", field)
-	return service, uint16(n)
 }
 
 // takeServed claims what a lease already serves. The lease earns it as by an apply: the host is proved if that is required,

@@ -4,25 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/migrate"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
-	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
@@ -48,28 +42,16 @@ func (r *repair) live(ref state.ObjectRef) *unstructured.Unstructured {
 // ways carry out repairs, but for definitions and moves of routes: these are done once for all problems of a lease, by fix; and the end of
 // a turn deletes the announcements of crashed commands. A note says what else people have to do.
 var ways = map[state.Way]func(*repair, context.Context, *state.Fix) (note string, err error){
-	state.GiveUp:            quiet((*repair).fixByEngine),
-	state.EndRun:            quiet((*repair).fixByEngine),
-	state.DeleteObjects:     quiet((*repair).fixByEngine),
-	state.Reject:            quiet((*repair).fixByEngine),
-	state.Follow:            quiet((*repair).followDeclared),
-	state.OpenLedger:        quiet((*repair).openLedger),
-	state.Release:           quiet((*repair).release),
-	state.Discard:           quiet((*repair).discard),
-	state.Drop:              quiet((*repair).drop),
-	state.Forget:            quiet((*repair).forgetStray),
-	state.Take:              quiet((*repair).takeServed),
-	state.NarrowPool:        (*repair).narrow,
-	state.MakePool:          quiet((*repair).makePool),
-	state.WriteRecords:      quiet((*repair).rerecord),
-	state.RewriteRoute:      quiet((*repair).rewrite),
-	state.SetSharingKey:     quiet((*repair).setSharingKey),
-	state.AskAddress:        quiet((*repair).askAddress),
-	state.DropGrant:         quiet((*repair).dropGrant),
-	state.ClearReports:      quiet((*repair).clearReports),
-	state.RestoreMarks:      quiet((*repair).restoreMarks),
-	state.OwnParts:          quiet((*repair).takeFields),
-	state.DropManagedFields: quiet((*repair).dropOld),
+	state.OpenLedger:   quiet((*repair).openLedger),
+	state.Release:      quiet((*repair).release),
+	state.Discard:      quiet((*repair).discard),
+	state.Drop:         quiet((*repair).drop),
+	state.Forget:       quiet((*repair).forgetStray),
+	state.Take:         quiet((*repair).takeServed),
+	state.NarrowPool:   (*repair).narrow,
+	state.MakePool:     quiet((*repair).makePool),
+	state.WriteRecords: quiet((*repair).writeRecords),
+	state.OwnParts:     quiet((*repair).takeFields),
 }
 
 // quiet is a way that leaves nothing to do.
@@ -80,10 +62,6 @@ func quiet(way func(*repair, context.Context, *state.Fix) error) func(*repair, c
 func (r *repair) drop(ctx context.Context, f *state.Fix) error {
 	o := f.Object()
 	return asChanged(r.command.Ledger.DropReservation(ctx, &reserved.Claim{ObjectName: o.Name, UID: types.UID(o.UID), ResourceVersion: o.ResourceVersion}))
-}
-
-func (r *repair) restoreMarks(ctx context.Context, f *state.Fix) error {
-	return r.mark(ctx, kinds.Of(f.Object().Kind), r.live(f.Object()), f.Value)
 }
 
 // leaseOf returns the lease of a problem, without order and provider if the problem names only a deployment group.
@@ -116,7 +94,7 @@ type groupRun struct {
 // lease holds.
 func (r *repair) applyDefinition(ctx context.Context, work groupRun) error {
 	g, opts := work.group, r.options()
-	opts.Prune, opts.Reclaim, opts.Report, opts.Progress = work.prune, work.reclaim || opts.Reclaim, nil, nil
+	opts.Prune, opts.Reclaim = work.prune, work.reclaim || opts.Reclaim
 	def := r.defs[g]
 	if def == nil {
 		var err error
@@ -131,7 +109,6 @@ func (r *repair) applyDefinition(ctx context.Context, work groupRun) error {
 // migrateRoutes moves the routes of a deployment group to the configured kind, and reports what the new routes lack.
 func (r *repair) migrateRoutes(ctx context.Context, g lease.Group) error {
 	opts := r.options()
-	opts.Progress = nil
 	opts.Report = func(e report.Event) {
 		if e.Action == report.Lacks || e.Action.Undone() {
 			r.command.Send(e)
@@ -176,65 +153,6 @@ func (r *repair) forgetStray(ctx context.Context, m *state.Fix) error {
 	return asChanged(reading.UntilKept(ctx, r.command.Ledger, m.Group, func(ctx context.Context) error { return r.command.Ledger.Forget(ctx, d) }))
 }
 
-// dropOld removes managed fields of API versions that no longer exist from an object, and restores this program's marks
-// if it had any.
-func (r *repair) dropOld(ctx context.Context, m *state.Fix) error {
-	kind, live := kinds.Of(m.Object().Kind), r.live(m.Object())
-	if err := dropOldManagers(ctx, r.command.Cluster, kind, live); err != nil {
-		return err
-	}
-	now, err := r.command.Cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
-	if err != nil || now == nil || len(r.snapshot.Ownership(now).Lost) == 0 {
-		return err
-	}
-	return r.mark(ctx, kind, now, m.Value)
-}
-
-// mark applies an object as it is, with the marks that it has lost, pinned to what was read.
-func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, hash string) error {
-	id := r.snapshot.Ownership(live).Lease
-	manager := observed.ManagerOf(kind, id.Group())
-	o := executor.AppliedBy(live, manager)
-	if kind == kinds.Service {
-		if err := executor.LeaveGiven(o, live); err != nil {
-			return err
-		}
-	}
-	annotations, labels := o.GetAnnotations(), o.GetLabels()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	for key, value := range live.GetAnnotations() {
-		if strings.HasPrefix(key, lease.Domain+"/") {
-			annotations[key] = value
-		}
-	}
-	if annotations[lease.AnnotationDefinition] == "" {
-		annotations[lease.AnnotationDefinition] = hash
-	}
-	maps.Copy(labels, markLabels(id, live.GetLabels(), slices.Contains(kinds.ClaimLike, kind)))
-	o.SetAnnotations(annotations)
-	o.SetLabels(labels)
-	if err := r.command.Cluster.Seize(ctx, cluster.Applicable(kind, o), manager, live); err != nil {
-		return asChanged(err)
-	}
-	return r.refresh(ctx, kind, live)
-}
-
-// markLabels returns the labels that name the lease. It includes Akash's label only if the object has it or Akash's
-// operators read all objects of the kind: they stop at others.
-func markLabels(id lease.ID, has map[string]string, claimLike bool) map[string]string {
-	labels := id.Labels()
-	if has[lease.LabelManaged] == "" && !claimLike {
-		delete(labels, lease.LabelManaged)
-		labels[lease.LabelOurs] = "true"
-	}
-	return labels
-}
-
 // takeFields makes the managers of the leases own their parts of a claim again.
 func (r *repair) takeFields(ctx context.Context, f *state.Fix) error {
 	c := f.Parts.Claim
@@ -246,21 +164,4 @@ func (r *repair) takeFields(ctx context.Context, f *state.Fix) error {
 		c = now
 	}
 	return nil
-}
-
-// dropOldManagers removes managed fields of other API versions from an object: the API server fails every apply because
-// of them (kubernetes/kubernetes#111937).
-func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind kinds.Kind, live *unstructured.Unstructured) error {
-	return c.Rewrite(ctx, kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
-		kept, dropped := managed.OfVersion(now, kind.GroupVersion())
-		if dropped == 0 {
-			return nil, nil
-		}
-		if len(kept) == 0 {
-			kept = []metav1.ManagedFieldsEntry{{}} // the API server ignores an empty list
-		}
-		return func(ctx context.Context) error {
-			return c.MergePinned(ctx, kind, now, map[string]any{"metadata": map[string]any{"managedFields": kept}}, lease.FieldManager)
-		}, nil
-	})
 }

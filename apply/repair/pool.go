@@ -11,10 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
+	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
-	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -66,17 +67,17 @@ func (r *repair) narrow(ctx context.Context, m *state.Fix) (note string, err err
 		}
 		return note, asChanged(r.command.Cluster.Seize(ctx, cluster.Applicable(kinds.IPAddressPool, o), lease.FieldManager, live))
 	}
+	x := executor.New(command.New(r.command.Cluster, r.options()), state.Request{})
 	for _, kind := range kinds.Advertisements {
 		advertisement := r.snapshot.At(kind, live.GetNamespace(), live.GetName())
 		if advertisement == nil || advertisement.GetLabels()[lease.LabelOurs] != "true" {
 			continue
 		}
-		if _, err := r.delete(ctx, kind, advertisement, reading.OfTenant(advertisement)); err != nil {
+		if err := x.Remove(ctx, observed.Object{Kind: kind, Live: advertisement}, report.Deleted); err != nil {
 			return "", err
 		}
 	}
-	_, err = r.delete(ctx, kinds.IPAddressPool, live, reading.OfTenant(live))
-	return note, err
+	return note, x.Remove(ctx, observed.Object{Kind: kinds.IPAddressPool, Live: live}, report.Deleted)
 }
 
 // checkUnused returns ErrChanged if one of the addresses is in use.
@@ -134,27 +135,12 @@ func (r *repair) makePool(ctx context.Context, m *state.Fix) error {
 		cfg.IP.Mode, cfg.IP.Ranges = config.ModeDedicated, config.Ranges{}
 	}
 	objects, err := r.snapshot.PoolsFor(&cfg, render.Addresses{"": []netip.Addr{m.Address}})
-	for _, o := range objects {
-		if err == nil {
-			err = r.writePool(ctx, o)
-		}
-	}
-	return err
-}
-
-// writePool applies a pool or its advertisement unless the one that is there is as wanted. It reads that again: another
-// repair may have written it.
-func (r *repair) writePool(ctx context.Context, o render.Object) error {
-	live, err := r.command.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
-	if err == nil && live != nil && live.GetDeletionTimestamp() != nil {
-		if r.command.Options.Wait == 0 && r.command.Cluster.Waits() {
-			return &report.DeletingError{Object: o, Finalizers: live.GetFinalizers()}
-		}
-		err, live = r.awaitGone(ctx, []*unstructured.Unstructured{live}, "it is being deleted, and is made anew then"), nil
-	}
-	o = observed.KeepsTaken(o, live, lease.FieldManager)
-	if err != nil || plan.Unchanged(o, live, lease.FieldManager) {
+	if err != nil {
 		return err
 	}
-	return r.write(ctx, o, live)
+	out := &engine.Write{}
+	for _, o := range objects {
+		out.Objects = append(out.Objects, engine.Desired{Object: o, Manager: lease.FieldManager})
+	}
+	return r.write(ctx, engine.Want{Write: out})
 }

@@ -99,6 +99,8 @@ type repair struct {
 	// problems are those of the run, fixed says how the fixes that the engine does have gone, once that was done.
 	problems []state.Problem
 	fixed    map[*state.Fix]error
+	// skipped is what the engine has skipped last.
+	skipped string
 	// repaired are the problems whose repair did not fail, remaining those that were left alone or could not be repaired.
 	repaired, remaining []handledProblem
 	// left counts the problems that remain.
@@ -231,13 +233,19 @@ func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error 
 
 // fix fixes a problem. The note says what else people have to do.
 func (r *repair) fix(ctx context.Context, p state.Problem, apply bool) (note string, err error) {
-	if way := ways[p.Fix.Do]; way != nil {
-		if _, _, is := r.byEngine(p.Fix); !is && !p.Fix.Is(state.Drop) && !p.Fix.Is(state.OpenLedger) { // these claim no thing, or the engine looks at the claims
-			err = r.checkClaims(ctx, p.Thing)
-		}
-		if err != nil {
-			return "", err
-		}
+	_, _, engines := r.byEngine(p.Fix)
+	way := ways[p.Fix.Do]
+	if !engines && (way != nil || edits[p.Fix.Do] != nil) && !p.Fix.Is(state.Drop) && !p.Fix.Is(state.OpenLedger) { // these claim no thing, and the engine looks at the claims itself
+		err = r.checkClaims(ctx, p.Thing)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case engines:
+		return "", r.fixByEngine(ctx, p.Fix)
+	case edits[p.Fix.Do] != nil:
+		return "", r.edit(ctx, p.Fix)
+	case way != nil:
 		return way(r, ctx, p.Fix)
 	}
 	g := groupOf(p)

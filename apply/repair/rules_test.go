@@ -41,10 +41,9 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// What repair writes and reads of routes and of what Akash declares: testdata/objects.txt.
+// What repair writes of routes, and says: testdata/objects.txt.
 //
 //	backend   a route with one rule gets the backend of the claim, web:80; one that does not look like ours is left as it is
-//	declared  the backend that Akash declares is read from the field that its kind has for the port
 //	lease     what repair says of a problem names the lease, or as much of it as the problem does
 func TestObjects(t *testing.T) {
 	golden.Rules{
@@ -58,10 +57,6 @@ func TestObjects(t *testing.T) {
 				t.Fatal(err)
 			}
 			return string(text)
-		},
-		"declared": func(line string) string {
-			service, port := declaredBackend(object(t, line))
-			return fmt.Sprintf("%s:%d", service, port)
 		},
 		"lease": func(line string) string {
 			short := strings.NewReplacer("OWNER", ot.Shop.Owner, "PROVIDER", ot.Shop.Provider)

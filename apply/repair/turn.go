@@ -42,10 +42,10 @@ func (r *repair) nonce() string {
 	return r.turn.Nonce()
 }
 
-// options are those of a command that is a part of the repair.
+// options are those of a command that is a part of the repair. The line of the problem tells of it.
 func (r *repair) options() command.Options {
 	opts := r.command.Options
-	opts.Turn = r.turn
+	opts.Turn, opts.Report, opts.Progress = r.turn, nil, nil
 	return opts
 }
 
