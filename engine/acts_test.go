@@ -54,7 +54,7 @@ func (s *story) act(words []string) {
 			live.SetLabels(leaseOf(words[3]).Labels())
 			live.SetManagedFields(append(live.GetManagedFields(), metav1.ManagedFieldsEntry{
 				Manager: managed.Akash, Operation: metav1.ManagedFieldsOperationUpdate,
-				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:labels":{"f:` + lease.LabelDSeq + `":{}}}}`)},
+				FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:` + lease.LabelDSeq + `":{}}}}`),
 			}))
 		})
 	case "accept":

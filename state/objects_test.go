@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -27,6 +28,7 @@ import (
 //	uses-of    HOST of OWNER | the claims that there are | the uses of hosts, "HOST: use"
 //	host       a ProviderHost or a route
 //	port       a ProviderLeasedIP
+//	backend    a route with one rule gets the backend web:80; one that does not look like ours is left as it is
 //	declared   the backend that Akash's object declares is read from the field that its kind has for the port
 //	service    a LoadBalancer Service
 //	pool       an IPAddressPool
@@ -55,6 +57,17 @@ func TestObjectTables(t *testing.T) {
 			"port": func(t *testing.T, line string) string {
 				p := PortObjectOf(wordObject(t, line))
 				return statetest.Say(p) + saysWhose(t, p.Labelled)
+			},
+			"backend": func(t *testing.T, line string) string {
+				o := wordObject(t, line)
+				if err := SetBackend(o, "web", 80); err != nil {
+					return "! " + err.Error()
+				}
+				text, err := json.Marshal(o.Object)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(text)
 			},
 			"declared": func(t *testing.T, line string) string {
 				service, port := DeclaredBackend(wordObject(t, line))

@@ -169,3 +169,45 @@ func prefixed(prefix, text string) string {
 	}
 	return prefix + text
 }
+
+// SetBackend sets the backend of a route with one rule.
+func SetBackend(o *unstructured.Unstructured, service string, port uint16) error {
+	set := func(at any, path ...any) error { // a number in the path is a list of one item
+		for i, step := range path {
+			switch v := at.(type) {
+			case map[string]any:
+				at = v[step.(string)]
+			case []any:
+				if len(v) != 1 {
+					return fmt.Errorf("it has %d rules, paths or backends where one is expected; delete it (kubectl -n %s delete %s %s), and repair with -f",
+						len(v), o.GetNamespace(), strings.ToLower(o.GetKind()), o.GetName())
+				}
+				at = v[0]
+			}
+			if at == nil {
+				return fmt.Errorf("it has no backend (%v is missing)", path[:i+1])
+			}
+		}
+		backend, ok := at.(map[string]any)
+		if !ok {
+			return fmt.Errorf("its backend cannot be read")
+		}
+		backend["name"] = service
+		if number, nested := backend["port"].(map[string]any); nested {
+			delete(number, "name")
+			number["number"] = int64(port)
+			return nil
+		}
+		backend["port"] = int64(port)
+		return nil
+	}
+	spec := o.Object["spec"]
+	switch o.GetKind() {
+	case "Ingress":
+		return set(spec, "rules", 0, "http", "paths", 0, "backend", "service")
+	case "HTTPRoute", "TLSRoute":
+		return set(spec, "rules", 0, "backendRefs", 0)
+	}
+	// A Route names the container port, which the claim does not have.
+	return unstructured.SetNestedField(o.Object, service, "spec", "to", "name")
+}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -205,6 +208,42 @@ func AppliedBy(live *unstructured.Unstructured, manager string) *unstructured.Un
 	o.SetLabels(only(live.GetLabels(), own.Names("metadata", "labels")))
 	o.Object["spec"] = live.DeepCopy().Object["spec"]
 	return o
+}
+
+// Marked is AppliedBy with the marks by which this program knows the object of a lease; definition is the hash of the lease's definition for one
+// that has lost its own.
+func Marked(kind kinds.Kind, live *unstructured.Unstructured, id lease.ID, manager, definition string) (*unstructured.Unstructured, error) {
+	o := AppliedBy(live, manager)
+	if kind == kinds.Service {
+		if err := LeaveGiven(o, live); err != nil {
+			return nil, err
+		}
+	}
+	annotations := o.GetAnnotations()
+	for key, value := range live.GetAnnotations() {
+		if strings.HasPrefix(key, lease.Domain+"/") {
+			annotations[key] = value
+		}
+	}
+	if annotations[lease.AnnotationDefinition] == "" {
+		annotations[lease.AnnotationDefinition] = definition
+	}
+	labels := o.GetLabels()
+	maps.Copy(labels, markLabels(id, live.GetLabels(), slices.Contains(kinds.ClaimLike, kind)))
+	o.SetAnnotations(annotations)
+	o.SetLabels(labels)
+	return o, nil
+}
+
+// markLabels returns the labels that name the lease. It includes Akash's label only if the object has it or Akash's
+// operators read all objects of the kind: they stop at others.
+func markLabels(id lease.ID, has map[string]string, claimLike bool) map[string]string {
+	labels := id.Labels()
+	if has[lease.LabelManaged] == "" && !claimLike {
+		delete(labels, lease.LabelManaged)
+		labels[lease.LabelOurs] = "true"
+	}
+	return labels
 }
 
 // only returns the entries whose names are in owned.

@@ -113,3 +113,26 @@ func TestWaitsAreTold(t *testing.T) {
 		})
 	}
 }
+
+// Akash's label is given back only to objects that Akash's operators may read.
+func TestMarkLabels(t *testing.T) {
+	id := lease.ID{Owner: "akash1a", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1p"}
+	for name, tt := range map[string]struct {
+		has       map[string]string
+		claimLike bool
+		managed   string
+		ours      string
+	}{
+		"a route that Akash knows":         {map[string]string{lease.LabelManaged: "true"}, false, "true", ""},
+		"a route that Akash does not know": {nil, false, "", "true"},
+		"a ProviderHost":                   {nil, true, "true", ""},
+	} {
+		got := markLabels(id, tt.has, tt.claimLike)
+		if got[lease.LabelManaged] != tt.managed || got[lease.LabelOurs] != tt.ours {
+			t.Errorf("%s: %v", name, got)
+		}
+		if is, ok := lease.IDFromLabels(got); !ok || is != id {
+			t.Errorf("%s names lease %v", name, is)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -130,6 +131,40 @@ func (i *Installer) replaceConfig(ctx context.Context, live, o *unstructured.Uns
 		err = i.EditConfig(ctx, live, document)
 	}
 	return err
+}
+
+// Exclude adds addresses to the exclusions of the cluster's configuration. If the configuration is a file, or the user
+// may not write it, the note says what to add.
+func Exclude(ctx context.Context, c *cluster.Cluster, file string, ranges []config.Range) (note string, err error) {
+	var lines []string
+	for _, x := range ranges {
+		lines = append(lines, `"!`+x.MetalLB()+`"`)
+	}
+	add := "add " + strings.Join(lines, ", ") + " to spec.ip.ranges of "
+	if file != "" {
+		return add + file, nil
+	}
+	live, err := c.ConfigMap(ctx, config.Default().LedgerNamespace)
+	if err != nil {
+		return "", err
+	}
+	text, place, unread := cluster.ConfigText(live)
+	var document []byte
+	if unread == nil {
+		document, unread = config.Exclude([]byte(text), ranges)
+	}
+	if unread == nil && string(document) != text {
+		_, err = c.ReplaceConfig(ctx, live, string(document))
+	}
+	switch {
+	case cluster.IsOvertaken(err):
+		return "", fmt.Errorf("%s: %w", place, report.ErrChanged)
+	case unread != nil:
+		return add + place + ", by hand: " + unread.Error(), nil //nolint:nilerr // the note contains it
+	case apierrors.IsForbidden(err):
+		return add + place + ", which is not yours to write", nil
+	}
+	return "", err
 }
 
 // leaveConfig returns why a configuration that exists is not changed: nobody has given another one.

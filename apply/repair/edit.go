@@ -4,21 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/install"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
 // edit is one write of an object: what a field manager applies, whoever has set that, or a patch of the object, or of a subresource. A zero
@@ -87,7 +94,7 @@ func (r *repair) send(ctx context.Context, kind kinds.Kind, now *unstructured.Un
 // rewriteRoute sets the backend of a route to that of the claim, and leaves everything else.
 func rewriteRoute(_ *repair, f *state.Fix, now *unstructured.Unstructured) (edit, error) {
 	o := executor.Applied(now)
-	if err := setBackend(o, f.Part.Service, f.Part.Port); err != nil {
+	if err := state.SetBackend(o, f.Part.Service, f.Part.Port); err != nil {
 		return edit{}, fmt.Errorf("%s %s/%s: %w", f.Object().Kind, now.GetNamespace(), now.GetName(), err)
 	}
 	return edit{manager: lease.FieldManager, applies: o}, nil
@@ -152,77 +159,163 @@ func restoreMarks(r *repair, f *state.Fix, now *unstructured.Unstructured) (edit
 		return edit{}, nil
 	}
 	manager := observed.ManagerOf(kind, whose.Lease.Group())
-	o := executor.AppliedBy(now, manager)
-	if kind == kinds.Service {
-		if err := executor.LeaveGiven(o, now); err != nil {
-			return edit{}, err
-		}
-	}
-	annotations := o.GetAnnotations()
-	for key, value := range now.GetAnnotations() {
-		if strings.HasPrefix(key, lease.Domain+"/") {
-			annotations[key] = value
-		}
-	}
-	if annotations[lease.AnnotationDefinition] == "" {
-		annotations[lease.AnnotationDefinition] = f.Value
-	}
-	labels := o.GetLabels()
-	maps.Copy(labels, markLabels(whose.Lease, now.GetLabels(), slices.Contains(kinds.ClaimLike, kind)))
-	o.SetAnnotations(annotations)
-	o.SetLabels(labels)
-	return edit{manager: manager, applies: o}, nil
+	o, err := executor.Marked(kind, now, whose.Lease, manager, f.Value)
+	return edit{manager: manager, applies: o}, err
 }
 
-// markLabels returns the labels that name the lease. It includes Akash's label only if the object has it or Akash's
-// operators read all objects of the kind: they stop at others.
-func markLabels(id lease.ID, has map[string]string, claimLike bool) map[string]string {
-	labels := id.Labels()
-	if has[lease.LabelManaged] == "" && !claimLike {
-		delete(labels, lease.LabelManaged)
-		labels[lease.LabelOurs] = "true"
+// narrow removes addresses from one of this program's pools, and deletes a pool without addresses. If asked, it first
+// excludes the addresses in the configuration, so that the next apply does not ask for them again. The note says what
+// people have to write if this program cannot.
+func (r *repair) narrow(ctx context.Context, f *state.Fix) (note string, err error) {
+	if f.Exclude {
+		if note, err = install.Exclude(ctx, r.command.Cluster, r.asked.ConfigFile, f.Ranges); err != nil {
+			return "", err
+		}
 	}
-	return labels
+	if f.Unused {
+		_, now, err := reading.Addresses(ctx, r.command.Cluster, r.command.Options.Config.LedgerNamespace)
+		if err != nil {
+			return "", err
+		}
+		for _, a := range now.InUse() {
+			if slices.ContainsFunc(f.Ranges, func(x config.Range) bool { return x.Contains(a) }) {
+				return "", report.ErrChanged
+			}
+		}
+	}
+	// Read the pool again: another repair may have written it.
+	live, err := r.command.Cluster.Get(ctx, kinds.IPAddressPool, f.Object().Namespace, f.Object().Name)
+	if err != nil || live == nil || string(live.GetUID()) != f.Object().UID {
+		return note, err
+	}
+	rest, changed := addressesWithout(live, f.Ranges)
+	switch {
+	case !changed:
+		return note, nil
+	case len(rest) > 0:
+		o := executor.Applied(live)
+		if err := unstructured.SetNestedSlice(o.Object, rest, "spec", "addresses"); err != nil {
+			return "", err
+		}
+		return note, asChanged(r.send(ctx, kinds.IPAddressPool, live, edit{manager: lease.FieldManager, applies: o}))
+	}
+	x := executor.New(command.New(r.command.Cluster, r.options()), state.Request{})
+	for _, kind := range kinds.Advertisements {
+		if o := r.snapshot.At(kind, live.GetNamespace(), live.GetName()); o != nil && o.GetLabels()[lease.LabelOurs] == "true" {
+			if err := x.Remove(ctx, observed.Object{Kind: kind, Live: o}, report.Deleted); err != nil {
+				return "", err
+			}
+		}
+	}
+	return note, x.Remove(ctx, observed.Object{Kind: kinds.IPAddressPool, Live: live}, report.Deleted)
 }
 
-// setBackend sets the backend of a route with one rule.
-func setBackend(o *unstructured.Unstructured, service string, port uint16) error {
-	set := func(at any, path ...any) error { // a number in the path is a list of one item
-		for i, step := range path {
-			switch v := at.(type) {
-			case map[string]any:
-				at = v[step.(string)]
-			case []any:
-				if len(v) != 1 {
-					return fmt.Errorf("it has %d rules, paths or backends where one is expected; delete it (kubectl -n %s delete %s %s), and repair with -f",
-						len(v), o.GetNamespace(), strings.ToLower(o.GetKind()), o.GetName())
-				}
-				at = v[0]
-			}
-			if at == nil {
-				return fmt.Errorf("it has no backend (%v is missing)", path[:i+1])
-			}
+// addressesWithout returns the addresses of a pool without ranges, and whether that changes it.
+func addressesWithout(pool *unstructured.Unstructured, ranges []config.Range) (rest []any, changed bool) {
+	texts, _, _ := unstructured.NestedStringSlice(pool.Object, "spec", "addresses")
+	for _, text := range texts {
+		was, err := config.ParseRange(text)
+		if err != nil || !slices.ContainsFunc(ranges, was.Overlaps) {
+			rest = append(rest, text)
+			continue
 		}
-		backend, ok := at.(map[string]any)
-		if !ok {
-			return fmt.Errorf("its backend cannot be read")
+		changed = true
+		for _, piece := range (config.Ranges{Exclude: ranges}).Pieces(was) {
+			rest = append(rest, piece.MetalLB())
 		}
-		backend["name"] = service
-		if number, nested := backend["port"].(map[string]any); nested {
-			delete(number, "name")
-			number["number"] = int64(port)
-			return nil
+	}
+	return rest, changed
+}
+
+// The writes of single objects of the ledger, each pinned to how it was read.
+
+// openLedger opens the ledger that an uninstall has closed, unless the uninstall works by now.
+func (r *repair) openLedger(ctx context.Context, f *state.Fix) error {
+	now, err := r.command.Ledger.Announcement(ctx, f.Value)
+	if err != nil {
+		return err
+	}
+	if now != nil && !now.Dead(r.command.Cluster.Now(), r.asked.CrashedAfter) {
+		return report.ErrChanged
+	}
+	return r.command.Ledger.OpenAfter(ctx, f.Value)
+}
+
+// discard deletes a claim that is as it was read, drop any other object of the ledger.
+func (r *repair) discard(ctx context.Context, f *state.Fix) error {
+	return asChanged(r.command.Ledger.Delete(ctx, f.Parts.Claim))
+}
+
+func (r *repair) drop(ctx context.Context, f *state.Fix) error {
+	o := f.Object()
+	return asChanged(r.command.Ledger.DropReservation(ctx, &reserved.Claim{ObjectName: o.Name, UID: types.UID(o.UID), ResourceVersion: o.ResourceVersion}))
+}
+
+// forgetStray deletes a stored definition that is as it was read, unless its lease holds something again.
+func (r *repair) forgetStray(ctx context.Context, m *state.Fix) error {
+	d := r.snapshot.Definitions[m.Object().Name]
+	if m.Group != (lease.Group{}) {
+		claims, err := r.command.Ledger.ListOwner(ctx, m.Group.Owner)
+		if err != nil {
+			return err
 		}
-		backend["port"] = int64(port)
+		if slices.ContainsFunc(claims, func(c *state.Claim) bool { return len(c.Entries(m.Group)) > 0 }) {
+			return report.ErrChanged
+		}
+		now, err := reading.ReadDefinition(ctx, r.command.Ledger, m.Group)
+		if now == nil || err != nil {
+			return err
+		}
+		if now.ResourceVersion != d.ResourceVersion {
+			return report.ErrChanged
+		}
+	}
+	return asChanged(reading.UntilKept(ctx, r.command.Ledger, m.Group, func(ctx context.Context) error { return r.command.Ledger.Forget(ctx, d) }))
+}
+
+// takeFields makes the managers of the leases own their parts of a claim again.
+func (r *repair) takeFields(ctx context.Context, f *state.Fix) error {
+	c := f.Parts.Claim
+	for _, g := range c.Unmanaged {
+		now, err := r.command.Ledger.Seize(ctx, c, g, c.Entries(g))
+		if err != nil {
+			return asChanged(err)
+		}
+		c = now
+	}
+	return nil
+}
+
+// asChanged returns ErrChanged for an error which says that a claim or an object is not as it was read.
+func asChanged(err error) error {
+	if errors.Is(err, ledger.ErrAgain) || cluster.IsOvertaken(err) {
+		return report.ErrChanged
+	}
+	return err
+}
+
+// checkClaims returns ErrChanged if the claims by which a problem was found have changed.
+func (r *repair) checkClaims(ctx context.Context, thing string) error {
+	if strings.Contains(thing, "/") { // an object, or a lease
 		return nil
 	}
-	spec := o.Object["spec"]
-	switch o.GetKind() {
-	case "Ingress":
-		return set(spec, "rules", 0, "http", "paths", 0, "backend", "service")
-	case "HTTPRoute", "TLSRoute":
-		return set(spec, "rules", 0, "backendRefs", 0)
+	name := state.HostName(thing)
+	if a, err := netip.ParseAddr(thing); err == nil {
+		name = state.AddressName(a)
+	} else if r.snapshot.Claim(state.EndpointName(thing)) != nil {
+		name = state.EndpointName(thing)
 	}
-	// A Route names the container port, which the claim does not have.
-	return unstructured.SetNestedField(o.Object, service, "spec", "to", "name")
+	names := []string{name}
+	if over := state.WildcardOver(thing); over != "" && r.snapshot.Claim(name) == nil {
+		names = append(names, state.HostName(over))
+	}
+	for _, name := range names {
+		switch now, err := reading.ReadClaim(ctx, r.command.Ledger, name); {
+		case err != nil:
+			return err
+		case !now.SaysAs(r.snapshot.Claim(name)):
+			return report.ErrChanged
+		}
+	}
+	return nil
 }

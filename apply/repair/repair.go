@@ -10,7 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
@@ -18,6 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
@@ -317,4 +321,85 @@ func (r *repair) chosen(problems []state.Problem) []state.Problem {
 	return slices.DeleteFunc(problems, func(p state.Problem) bool {
 		return !slices.Contains(r.asked.Problems, p.Name()) && !slices.ContainsFunc(of, p.Same)
 	})
+}
+
+// live returns an object as it was read, or nil.
+func (r *repair) live(ref state.ObjectRef) *unstructured.Unstructured {
+	return r.snapshot.At(kinds.Of(ref.Kind), ref.Namespace, ref.Name)
+}
+
+// ways carry out repairs, but for definitions and moves of routes: these are done once for all problems of a lease, by fix; and the end of
+// a turn deletes the announcements of crashed commands. A note says what else people have to do.
+var ways = map[state.Way]func(*repair, context.Context, *state.Fix) (note string, err error){
+	state.OpenLedger:   quiet((*repair).openLedger),
+	state.Release:      quiet((*repair).release),
+	state.Discard:      quiet((*repair).discard),
+	state.Drop:         quiet((*repair).drop),
+	state.Forget:       quiet((*repair).forgetStray),
+	state.Take:         quiet((*repair).takeServed),
+	state.NarrowPool:   (*repair).narrow,
+	state.MakePool:     quiet((*repair).makePool),
+	state.WriteRecords: quiet((*repair).writeRecords),
+	state.OwnParts:     quiet((*repair).takeFields),
+}
+
+// quiet is a way that leaves nothing to do.
+func quiet(way func(*repair, context.Context, *state.Fix) error) func(*repair, context.Context, *state.Fix) (string, error) {
+	return func(r *repair, ctx context.Context, f *state.Fix) (string, error) { return "", way(r, ctx, f) }
+}
+
+// leaseOf returns the lease of a problem, without order and provider if the problem names only a deployment group.
+func leaseOf(p state.Problem) lease.ID {
+	if id, err := lease.ParseID(p.Lease); err == nil {
+		return id
+	}
+	g, err := lease.ParseGroup(p.Lease)
+	if err != nil {
+		return lease.ID{}
+	}
+	return lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}
+}
+
+// place returns the file and line of a definition.
+func place(at lease.Place) string {
+	if at.Line == 0 {
+		return at.File
+	}
+	return fmt.Sprintf("%s:%d", at.File, at.Line)
+}
+
+// Follow lets the claims follow that Akash's provider has moved from or to one of these deployment groups: what Repair without names does
+// about that, and nothing else. What it could not do it has reported.
+func Follow(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, groups []lease.Group) error {
+	err := only(ctx, a, crashedAfter, func(p state.Problem) bool {
+		return p.Fix.Is(state.Follow) && (slices.Contains(groups, p.Fix.Parts.Group) || slices.Contains(groups, leaseOf(p).Group()))
+	})
+	if _, told := errors.AsType[*Unmended](err); told {
+		return nil
+	}
+	return err
+}
+
+// Finish ends what crashed commands have claimed for one of these deployment groups, and gives up what they hold though their namespace is
+// gone, as Repair without names does, and nothing else. It returns Unmended if some of that remains.
+func Finish(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, groups []lease.Group) error {
+	return only(ctx, a, crashedAfter, func(p state.Problem) bool {
+		return (p.Problem == state.CrashedRun || p.Problem == state.NamespaceGone) && slices.Contains(groups, leaseOf(p).Group())
+	})
+}
+
+// only repairs the problems that are chosen, but for those of leases that are suspended: it works for the reconciler.
+func only(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, chosen func(state.Problem) bool) error {
+	r := &repair{command: a.Command, asked: Options{CrashedAfter: crashedAfter}}
+	found, err := r.find(cluster.Early(ctx))
+	if err != nil {
+		return err
+	}
+	suspended, err := r.command.Ledger.Suspended(ctx)
+	if err != nil {
+		return err
+	}
+	return r.repairAll(ctx, slices.DeleteFunc(found, func(p state.Problem) bool {
+		return !chosen(p) || suspended[leaseOf(p).Group()] || p.Fix.Is(state.Follow) && suspended[p.Fix.Parts.Group]
+	}))
 }

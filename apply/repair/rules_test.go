@@ -2,7 +2,6 @@ package repair
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,8 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -28,63 +25,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
-func object(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	o := &unstructured.Unstructured{}
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err == nil {
-		err = utiljson.Unmarshal(data, &o.Object)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
 // What repair writes of routes, and says: testdata/objects.txt.
 //
-//	backend   a route with one rule gets the backend of the claim, web:80; one that does not look like ours is left as it is
 //	lease     what repair says of a problem names the lease, or as much of it as the problem does
 func TestObjects(t *testing.T) {
 	golden.Rules{
-		"backend": func(line string) string {
-			o := object(t, line)
-			if err := setBackend(o, "web", 80); err != nil {
-				return "! " + err.Error()
-			}
-			text, err := json.Marshal(o.Object)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(text)
-		},
 		"lease": func(line string) string {
 			short := strings.NewReplacer("OWNER", ot.Shop.Owner, "PROVIDER", ot.Shop.Provider)
 			return strings.NewReplacer(ot.Shop.Owner, "OWNER", ot.Shop.Provider, "PROVIDER").Replace(leaseOf(state.Problem{Lease: short.Replace(line)}).String())
 		},
 	}.Check(t, "testdata/objects.txt")
-}
-
-// Akash's label is given back only to objects that Akash's operators may read.
-func TestMarkLabels(t *testing.T) {
-	for name, tt := range map[string]struct {
-		has       map[string]string
-		claimLike bool
-		managed   string
-		ours      string
-	}{
-		"a route that Akash knows":         {map[string]string{lease.LabelManaged: "true"}, false, "true", ""},
-		"a route that Akash does not know": {nil, false, "", "true"},
-		"a ProviderHost":                   {nil, true, "true", ""},
-	} {
-		got := markLabels(ot.Shop, tt.has, tt.claimLike)
-		if got[lease.LabelManaged] != tt.managed || got[lease.LabelOurs] != tt.ours {
-			t.Errorf("%s: %v", name, got)
-		}
-		if id, ok := lease.IDFromLabels(got); !ok || id != ot.Shop {
-			t.Errorf("%s names lease %v", name, id)
-		}
-	}
 }
 
 // repairOf is the repair of a cluster with these claims and objects.
@@ -244,7 +194,7 @@ func TestChangedObjectsAreLeft(t *testing.T) {
 			}
 			r := repairOf(Options{}, nil, service, route, gateway)
 			r.command = command.New(c, command.Options{Config: config.Default(), DryRun: command.DryRunClient})
-			if _, err := ways[fix.Do](r, context.WithoutCancel(t.Context()), fix); !errors.Is(err, report.ErrChanged) {
+			if err := r.edit(context.WithoutCancel(t.Context()), fix); !errors.Is(err, report.ErrChanged) {
 				t.Errorf("%v", err)
 			}
 		})

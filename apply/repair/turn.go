@@ -11,27 +11,71 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// repairAll fixes the problems. Then it removes the announcements of crashed commands that it has left without marks.
+// repairAll fixes the problems, and then ends the crashed commands of which nothing but their announcement is there by then.
 func (r *repair) repairAll(ctx context.Context, problems []state.Problem) error {
-	if err := r.repairInTurns(ctx, problems); err != nil {
+	isAnnouncement := func(p state.Problem) bool { return p.Fix.Is(state.EndAnnouncement) }
+	isOther := func(p state.Problem) bool { return !isAnnouncement(p) }
+	others, announced := slices.DeleteFunc(slices.Clone(problems), isAnnouncement), slices.DeleteFunc(slices.Clone(problems), isOther)
+	if err := r.repairInTurns(ctx, others); err != nil {
 		return err
 	}
-	unmarked, err := r.findUnmarked(ctx, problems)
-	if err != nil {
-		return err
+	crashed := func(p state.Problem) bool { return p.Problem == state.CrashedRun }
+	if len(r.asked.Problems) == 0 && r.command.Cluster.Waits() && slices.ContainsFunc(others, crashed) {
+		found, err := r.find(ctx) // a turn ends them for its own groups alone
+		if err != nil {
+			return err
+		}
+		announced = append(announced, slices.DeleteFunc(r.chosen(found), func(p state.Problem) bool { return isOther(p) || slices.ContainsFunc(announced, p.Same) })...)
 	}
-	if err := r.repairInTurns(ctx, unmarked); err != nil {
+	if err := r.endAnnouncements(ctx, announced); err != nil {
 		return err
 	}
 	if r.left > 0 {
 		return &Unmended{Problems: r.left}
 	}
 	return nil
+}
+
+// endAnnouncements takes over from crashed commands for all deployment groups that they name: the end of the turn deletes what announces them.
+func (r *repair) endAnnouncements(ctx context.Context, problems []state.Problem) error {
+	opts, groups := r.options(), sets.New[lease.Group]()
+	opts.InTurn = true
+	for _, p := range problems {
+		groups.Insert(p.Fix.Of...)
+	}
+	var wants []engine.Want
+	for _, g := range slices.SortedFunc(maps.Keys(groups), lease.Group.Compare) {
+		wants = append(wants, wantOf(g))
+	}
+	if _, err := r.work(ctx, opts, wants...); err != nil {
+		return err
+	}
+	for _, p := range problems {
+		e := report.Event{Time: time.Now(), Action: report.Repaired, Lease: leaseOf(p), Kind: p.Problem, Name: p.Thing, Message: p.Plan}
+		if nonce, _ := state.AnnouncedNonce(p.Thing); r.command.Cluster.Waits() {
+			switch now, err := r.command.Ledger.Announcement(ctx, nonce); {
+			case err != nil:
+				return err
+			case now != nil:
+				r.left++
+				e.Action, e.Next = report.Unconfirmed, "kubectl akash-net repair "+p.Name()
+				e.Message = fmt.Sprintf("it is still there after this: %s: %s", p.Plan, now)
+			}
+		}
+		r.command.Send(e)
+	}
+	return nil
+}
+
+// wantOf is what a deployment group wants, which is nothing.
+func wantOf(g lease.Group) engine.Want {
+	return engine.Want{Request: state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}}}
 }
 
 // nonce is that of the repair's announcement, empty where it has no turn.
@@ -55,11 +99,11 @@ func (r *repair) repairInTurns(ctx context.Context, problems []state.Problem) er
 	count := r.command.Counter("problems", len(problems))
 	for len(problems) > 0 {
 		groups, n := r.groupsOf(problems)
-		part, announced := splitAnnouncements(problems[:n])
+		part := problems[:n]
 		problems = problems[n:]
 		err := r.command.InTurn(ctx, groups, func(_ context.Context, t *turn.Turn) (unfinished []lease.Group, err error) {
 			r.turn = t
-			if len(announced) > 0 || slices.ContainsFunc(part, r.willRepair) {
+			if slices.ContainsFunc(part, r.willRepair) {
 				var came turn.Came
 				if came, err = t.Begin(ctx); err == nil && came.Met {
 					part, err = r.findAgain(ctx, part)
@@ -70,10 +114,7 @@ func (r *repair) repairInTurns(ctx context.Context, problems []state.Problem) er
 			}
 			return unfinished, err
 		})
-		if r.turn = nil; err == nil {
-			err = r.reportAnnouncements(ctx, announced, count)
-		}
-		if err != nil {
+		if r.turn = nil; err != nil {
 			return err
 		}
 	}
@@ -92,59 +133,6 @@ func (r *repair) unfinished(at state.Problem, rest []state.Problem) (groups []le
 		}
 	}
 	return slices.DeleteFunc(groups, func(g lease.Group) bool { return g == lease.Group{} })
-}
-
-// isAnnouncement reports whether a problem is a crashed command that has left nothing but its announcement.
-func isAnnouncement(p state.Problem) bool {
-	return p.Fix.Is(state.EndAnnouncement)
-}
-
-// splitAnnouncements separates the announcements of crashed commands from the other problems.
-func splitAnnouncements(problems []state.Problem) (others, announced []state.Problem) {
-	for _, p := range problems {
-		if isAnnouncement(p) {
-			announced = append(announced, p)
-		} else {
-			others = append(others, p)
-		}
-	}
-	return others, announced
-}
-
-// reportAnnouncements reports whether the announcements of crashed commands are gone after the turn that has taken over from
-// those commands: its end deletes the announcements.
-func (r *repair) reportAnnouncements(ctx context.Context, problems []state.Problem, count func()) error {
-	for _, p := range problems {
-		e := report.Event{Time: time.Now(), Action: report.Repaired, Lease: leaseOf(p), Kind: p.Problem, Name: p.Thing, Message: p.Plan}
-		if nonce, _ := state.AnnouncedNonce(p.Thing); r.command.Cluster.Waits() {
-			switch now, err := r.command.Ledger.Announcement(ctx, nonce); {
-			case err != nil:
-				return err
-			case now != nil:
-				r.left++
-				e.Action, e.Next = report.Unconfirmed, "kubectl akash-net repair "+p.Name()
-				e.Message = fmt.Sprintf("it is still there after this: %s: %s", p.Plan, now)
-			}
-		}
-		r.command.Send(e)
-		count()
-	}
-	return nil
-}
-
-// findUnmarked returns the announcements of crashed commands whose marks a repair has removed. They name further deployment
-// groups, and the end of a turn for some of their groups keeps the others.
-func (r *repair) findUnmarked(ctx context.Context, repaired []state.Problem) ([]state.Problem, error) {
-	crashed := func(p state.Problem) bool { return p.Problem == state.CrashedRun && !isAnnouncement(p) }
-	if len(r.asked.Problems) > 0 || !r.command.Cluster.Waits() || !slices.ContainsFunc(repaired, crashed) {
-		return nil, nil
-	}
-	found, err := r.find(ctx)
-	if err != nil {
-		return nil, err
-	}
-	_, announced := splitAnnouncements(r.chosen(found))
-	return slices.DeleteFunc(announced, func(p state.Problem) bool { return slices.ContainsFunc(repaired, p.Same) }), nil
 }
 
 // findAgain reads the cluster again and returns those of the problems that still exist.

@@ -1,0 +1,269 @@
+package repair
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
+	"github.com/akash-net/kubectl-akash-net/apply/execute"
+	"github.com/akash-net/kubectl-akash-net/apply/migrate"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
+	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/engine"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
+	"github.com/akash-net/kubectl-akash-net/engine/report"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+)
+
+// byEngine returns what the engine does for a fix, and for which deployment group; is is false for a fix in another way.
+func (r *repair) byEngine(f *state.Fix) (g lease.Group, out engine.Fix, is bool) {
+	if g = cmp.Or(f.Parts.Group, f.Group); f.Parts.Claim != nil {
+		out.Claim, out.Keys = cmp.Or(r.snapshot.Claim(f.Parts.Claim.Name()), f.Parts.Claim), f.Parts.Keys // as an earlier repair has left it
+	}
+	for _, ref := range f.Objects {
+		live := r.live(ref)
+		id := lease.ID{}
+		if live != nil {
+			id = r.snapshot.Ownership(live).Lease
+		}
+		switch {
+		case f.Do == state.Follow:
+			g, out.Declares = id.Group(), append(out.Declares, r.declaration(ref))
+		case live != nil:
+			out.Objects = append(out.Objects, observed.Object{Kind: kinds.Of(ref.Kind), Live: live, Group: id.Group(), Lease: id})
+			g = cmp.Or(g, id.Group())
+		}
+	}
+	switch {
+	case f.Do == state.Follow:
+		out.Stay = engine.Followed
+	case f.Do == state.GiveUp:
+		out.Gone = f.Namespace
+	case f.Do == state.EndRun:
+		out.Stay = engine.Unmarked
+	case f.Do == state.DeleteObjects && f.Unserved:
+		out.Stay, out.Rest = engine.Reserved, engine.Unserved
+	case f.Do == state.DeleteObjects:
+		out.Rest = engine.Unentitled
+	case f.Do == state.Reject:
+		if out.Rest = engine.Unchanged; f.Undeclared != "" {
+			ref := state.ObjectRef{Kind: kinds.ProviderHost.Singular, Namespace: r.command.Options.Config.ManifestNamespace, Name: f.Undeclared}
+			if f.Object().Kind == kinds.Service.Singular {
+				ref.Kind = kinds.ProviderLeasedIP.Singular
+			}
+			out.Declares = []engine.Declaration{r.declaration(ref)}
+		}
+	default:
+		return g, out, false
+	}
+	return g, out, true
+}
+
+// declaration returns an object of Akash's as it was read.
+func (r *repair) declaration(ref state.ObjectRef) engine.Declaration {
+	return engine.Declaration{Key: engine.Key{Kind: kinds.Of(ref.Kind), Namespace: ref.Namespace, Name: ref.Name}, Seen: r.live(ref)}
+}
+
+// fixByEngine does what the engine does for a fix: for those of all problems of the run at once, the first time that it is called.
+func (r *repair) fixByEngine(ctx context.Context, f *state.Fix) error {
+	if r.fixed == nil {
+		r.fixed = map[*state.Fix]error{}
+		r.fixAll(ctx)
+	}
+	var errs []error
+	for _, each := range append(f.Each, f) {
+		errs = append(errs, r.fixed[each])
+	}
+	return report.Gather(errs)
+}
+
+// fixAll lets the engine do what it does for the problems of the run.
+func (r *repair) fixAll(ctx context.Context) {
+	of, wants := map[lease.Group][]*state.Fix{}, []engine.Want{}
+	for _, p := range r.problems {
+		if p.Fix == nil || !r.willRepair(p) {
+			continue
+		}
+		for _, f := range append(p.Fix.Each, p.Fix) {
+			g, fix, is := r.byEngine(f)
+			if !is || fix.Claim == nil && len(fix.Objects) == 0 || slices.Contains(of[g], f) {
+				continue
+			}
+			i := slices.IndexFunc(wants, func(w engine.Want) bool { return w.Request.Lease.Group() == g })
+			if i < 0 {
+				i, wants = len(wants), append(wants, wantOf(g))
+				wants[i].Release = &engine.Release{}
+			}
+			of[g], wants[i].Release.Fixes = append(of[g], f), append(wants[i].Release.Fixes, fix)
+		}
+	}
+	leases, err := r.work(ctx, r.options(), wants...)
+	for _, fixes := range of {
+		for _, f := range fixes {
+			r.fixed[f] = err // of work that did not begin
+		}
+	}
+	for _, one := range leases {
+		for i, f := range of[one.Want.Request.Lease.Group()] {
+			r.fixed[f] = cmp.Or(one.Err(), one.Outcome.Fixed[i])
+		}
+	}
+}
+
+// work lets the engine work on wants, by what the problems were found in, and reads that again only if others may have changed it. It
+// returns the leases whose work has ended; each knows its error.
+func (r *repair) work(ctx context.Context, opts command.Options, wants ...engine.Want) (ended []*execute.Lease, err error) {
+	first := r.snapshot
+	opts.Report = func(e report.Event) {
+		switch e.Action {
+		case report.Waiting:
+			r.command.Send(e)
+		case report.Skipped:
+			r.skipped = e.Message
+		}
+	}
+	c := command.New(r.command.Cluster, opts)
+	err = execute.Work{
+		Command: c,
+		Read: func(ctx context.Context) (s *observed.Snapshot, err error) {
+			if s, first = first, nil; s == nil {
+				s, err = reading.ReadWithOperators(ctx, c, diagnosis.Reading)
+			}
+			return s, err
+		},
+		Wants: func() []engine.Want { return wants },
+		Ended: func(_ context.Context, leases []*execute.Lease) { ended = append(ended, leases...) },
+	}.Run(ctx)
+	for _, one := range ended { // what repairs that follow are to find
+		for _, claims := range []map[string]*state.Claim{one.Outcome.Given, one.Outcome.Claims} {
+			for name, now := range claims {
+				r.snapshot = r.snapshot.WithClaim(name, now)
+			}
+		}
+	}
+	if failed, ok := errors.AsType[*report.LeaseError](err); ok {
+		err = failed.Err // the line of the problem names the lease
+	}
+	return ended, err
+}
+
+// write lets the engine write objects. What it had to skip is an error.
+func (r *repair) write(ctx context.Context, id lease.ID, w *engine.Write) error {
+	r.skipped = ""
+	if _, err := r.work(ctx, r.options(), engine.Want{Request: state.Request{Lease: id}, Write: w}); err != nil || r.skipped == "" {
+		return err
+	}
+	return errors.New(r.skipped)
+}
+
+// writeRecords writes the DNS records of a host anew, whoever has changed them.
+func (r *repair) writeRecords(ctx context.Context, f *state.Fix) error {
+	wanted, err := records.Wanted(ctx, r.command, r.snapshot, f.Value, f.Part)
+	if err != nil {
+		return err
+	}
+	return r.write(ctx, f.Part.Lease, &engine.Write{Records: wanted.Objects})
+}
+
+// makePool creates the pool of an address: the configured one, or one for this address alone.
+func (r *repair) makePool(ctx context.Context, f *state.Fix) error {
+	cfg, out := *r.command.Options.Config, &engine.Write{}
+	if f.Alone {
+		cfg.IP.Mode, cfg.IP.Ranges = config.ModeDedicated, config.Ranges{}
+	}
+	objects, err := r.snapshot.PoolsFor(&cfg, render.Addresses{"": []netip.Addr{f.Address}})
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		out.Objects = append(out.Objects, engine.Desired{Object: o, Manager: lease.FieldManager})
+	}
+	return r.write(ctx, lease.ID{}, out)
+}
+
+// takeServed claims what a lease already serves. The lease earns it as by an apply: the host is proved if that is required,
+// nobody else serves it, and enough addresses are left for the orders that have reserved some.
+func (r *repair) takeServed(ctx context.Context, f *state.Fix) error {
+	want := engine.Want{Request: f.Hold.Request(), Adopt: r.command.Options.Adopt}
+	id, host, prove := want.Request.Lease, f.Hold.Thing, r.command.Options.Prove
+	for _, ref := range f.Objects {
+		if live := r.live(ref); live != nil {
+			want.Serves = append(want.Serves, observed.Object{Kind: kinds.Of(ref.Kind), Live: live, Group: id.Group()})
+		}
+	}
+	if len(want.Serves) == 0 {
+		return report.ErrChanged
+	}
+	// A host of the provider's own is given to this lease: nothing else is found without a claim.
+	if prove != nil && !f.Hold.Kind.HasPorts() && r.command.Options.Config.OwnDomain(host) == "" {
+		if _, err := prove(ctx, id.Owner, host); err != nil {
+			return &apply.UnprovedError{Lease: id, Hosts: []apply.UnprovedHost{{Host: host, Err: err}}}
+		}
+	}
+	_, err := r.work(ctx, r.options(), want)
+	return err
+}
+
+// release gives up a claim for all its holders, like the release command.
+func (r *repair) release(ctx context.Context, f *state.Fix) error {
+	return apply.New(r.command.Cluster, r.options()).Release(ctx, f.Parts.Claim.Groups(), f.Parts.Claim.Thing)
+}
+
+// groupRun is an apply of a deployment group's definition, or a move of its routes.
+type groupRun struct {
+	group          lease.Group
+	prune, reclaim bool
+}
+
+// applyDefinition applies the definition of a deployment group: the given one, or the stored one, limited to what the
+// lease holds.
+func (r *repair) applyDefinition(ctx context.Context, work groupRun) error {
+	g, opts := work.group, r.options()
+	opts.Prune, opts.Reclaim = work.prune, work.reclaim || opts.Reclaim
+	def := r.defs[g]
+	if def == nil {
+		var err error
+		if def, err = r.snapshot.Definitions[kept.Name(g)].Decode(); err != nil {
+			return err
+		}
+		opts.Heal, opts.Prove = true, nil // nothing is claimed
+	}
+	return apply.New(r.command.Cluster, opts).Apply(ctx, []*lease.Definition{def})
+}
+
+// migrateRoutes moves the routes of a deployment group to the configured kind, and reports what the new routes lack.
+func (r *repair) migrateRoutes(ctx context.Context, g lease.Group) error {
+	opts := r.options()
+	opts.Report = func(e report.Event) {
+		if e.Action == report.Lacks || e.Action.Undone() {
+			r.command.Send(e)
+		}
+	}
+	m, err := migrate.Plan(ctx, command.New(r.command.Cluster, opts), func(id lease.ID) bool { return id.Group() == g },
+		migrate.Options{Overlap: migrate.Overlap, Settle: migrate.ForTTL})
+	switch {
+	case err != nil:
+		return err
+	case m.Routes() == 0:
+		return errors.New("no route of it is to move: one that neither this program nor Akash's provider wrote is not moved; delete the one that is not wanted")
+	}
+	if err := m.Run(ctx); err != nil {
+		return err
+	}
+	if staying := m.Staying(); len(staying) > 0 {
+		return fmt.Errorf("for now %s stays, until DNS leads to the new route", strings.Join(staying, ", "))
+	}
+	return nil
+}
