@@ -193,7 +193,7 @@ func TestRestartsAreFollowed(t *testing.T) {
 	w := &world{pods: []map[string]any{pod("a", 0, "running")}, logs: func(_ string, n int) (int, string, bool) {
 		return http.StatusOK, fmt.Sprintf("run %d\n", n), true
 	}}
-	printed, _, end := follows(t, w, leaselogs.Options{Streams: 5, Log: corev1.PodLogOptions{TailLines: &tail}})
+	printed, _, end := follows(t, w, leaselogs.Options{Streams: 5, PodLogOptions: corev1.PodLogOptions{TailLines: &tail}})
 	printed.awaits(t, "run 1")
 	w.changes <- pod("a", 0, "terminated")
 	w.changes <- pod("a", 1, "running")
@@ -260,7 +260,7 @@ func stream(t *testing.T, pods []map[string]any, out io.Writer, streams int) err
 	if err != nil {
 		t.Fatal(err)
 	}
-	return leaselogs.Stream(t.Context(), c, id, leaselogs.Options{Follow: true, Streams: streams}, out, func(string) {})
+	return leaselogs.Stream(t.Context(), c, id, leaselogs.Options{PodLogOptions: corev1.PodLogOptions{Follow: true}, Streams: streams}, out, func(string) {})
 }
 
 type full struct{}

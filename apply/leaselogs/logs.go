@@ -3,6 +3,7 @@ package leaselogs
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -32,12 +33,10 @@ const Role = "akash-net-logs"
 
 // Options select which logs are read, like kubectl's flags of the same names.
 type Options struct {
+	// PodLogOptions are those of each container. Follow also reads pods that start later, until the context ends or the lease is closed.
+	corev1.PodLogOptions
 	// Service is the service whose containers are read; empty for all of the lease.
 	Service string
-	// Follow also reads pods that start later, until the context ends or the lease is closed.
-	Follow bool
-	// Log are the options for each container; Stream sets Container and Follow.
-	Log corev1.PodLogOptions
 	// Streams is how many containers are followed at a time.
 	Streams int
 	// Prefix selects whether lines begin with their source; nil means if there are several sources.
@@ -64,7 +63,7 @@ type reader struct {
 	pods      metav1.ListOptions
 	opts      Options
 	// note reports to the user what is missing in the logs.
-	note func(string)
+	note func(format string, args ...any)
 
 	// mu guards the output and what follows here.
 	mu  sync.Mutex
@@ -80,7 +79,8 @@ type reader struct {
 // returns an error in the end. With Follow it returns when the context ends or the lease is closed. It returns
 // ErrNoPods, an ErrNoService or a cluster.RoleError.
 func Stream(ctx context.Context, c *cluster.Cluster, id lease.ID, opts Options, out io.Writer, note func(string)) error {
-	r := &reader{cluster: c, namespace: id.Namespace(), opts: opts, out: out, note: note, begun: sets.New[string]()}
+	r := &reader{cluster: c, namespace: id.Namespace(), opts: opts, out: out, begun: sets.New[string]()}
+	r.note = func(format string, args ...any) { note(fmt.Sprintf(format, args...)) }
 	r.pods.LabelSelector = lease.LabelManaged + "=true"
 	if opts.Service != "" {
 		r.pods.LabelSelector += "," + lease.LabelService + "=" + opts.Service
@@ -99,30 +99,27 @@ func (r *reader) once(ctx context.Context) error {
 		return err
 	}
 	sources, err := sourcesOf(found)
-	if err != nil {
-		return err
-	}
 	if len(sources) == 0 {
-		return cmp.Or(r.checkService(ctx), ErrNoPods)
+		return cmp.Or(err, r.checkService(ctx), ErrNoPods)
 	}
 	r.several = len(sources) > 1
 	failed, read := 0, 0
 	for _, s := range sources {
 		if s.waits != "" {
-			r.note(fmt.Sprintf("%s has no logs: %s", s.name(), s.waits))
+			r.note("%s has no logs: %s", s.name(), s.waits)
 			continue
 		}
-		switch err := r.read(ctx, s, r.opts.Log); {
+		switch err := r.read(ctx, s, r.opts.PodLogOptions); {
 		case err == nil:
 			read++
 		case !isContainerError(err):
 			return err
 		default:
-			r.note(fmt.Sprintf("%s: %s", s.name(), err))
+			r.note("%s: %s", s.name(), err)
 			failed++
 		}
 	}
-	if failed > 0 && (read == 0 || !r.opts.Log.Previous) { // with --previous, not every container has an earlier log
+	if failed > 0 && (read == 0 || !r.opts.Previous) { // with --previous, not every container has an earlier log
 		return fmt.Errorf("the logs of %d of %d containers cannot be read", failed, len(sources))
 	}
 	return nil
@@ -134,7 +131,7 @@ var errClosed = errors.New("the lease is closed")
 // follow reads the logs of the existing containers and of those that start later, until the lease is closed.
 func (r *reader) follow(ctx context.Context) error {
 	group, ctx := parallel.WithContext(ctx)
-	places, first := make(chan struct{}, r.opts.Streams), true
+	places, opts, first := make(chan struct{}, r.opts.Streams), r.opts.PodLogOptions, true
 	group.Go(func() error {
 		return r.cluster.Follow(ctx, kinds.Pod.Resource(), r.namespace, r.pods, func(pods []*unstructured.Unstructured, _ bool) error {
 			sources, err := sourcesOf(pods)
@@ -150,20 +147,16 @@ func (r *reader) follow(ctx context.Context) error {
 			case first && len(started) > r.opts.Streams:
 				return &TooManyError{len(started), r.opts.Streams}
 			}
-			opts := r.opts.Log
-			opts.Follow = true
-			if !first { // all that a container prints that has started after the command
-				opts.TailLines = nil
-			}
 			for _, s := range sources {
 				if first && s.waits != "" {
-					r.note(fmt.Sprintf("%s has no logs yet: %s", s.name(), s.waits))
+					r.note("%s has no logs yet: %s", s.name(), s.waits)
 				}
 			}
 			for _, s := range started {
+				opts := opts
 				group.Go(func() error { return r.followOne(ctx, places, s, opts) })
 			}
-			first = false
+			first, opts.TailLines = false, nil // all counts that a container prints which has started after the command
 			return nil
 		})
 	})
@@ -197,7 +190,7 @@ func (r *reader) followOne(ctx context.Context, places chan struct{}, s source, 
 	select {
 	case places <- struct{}{}:
 	default:
-		r.note(fmt.Sprintf("%s waits: this command follows %s at a time; --max-log-requests allows more", s.name(), lease.Count(r.opts.Streams, "container")))
+		r.note("%s waits: this command follows %s at a time; --max-log-requests allows more", s.name(), lease.Count(r.opts.Streams, "container"))
 		select {
 		case places <- struct{}{}:
 		case <-ctx.Done():
@@ -217,7 +210,7 @@ func (r *reader) followOne(ctx context.Context, places chan struct{}, s source, 
 	case apierrors.IsBadRequest(err): // the log was not ready: try again when the pod changes
 		r.begun.Delete(s.key)
 	}
-	r.note(fmt.Sprintf("%s: %s", s.name(), err))
+	r.note("%s: %s", s.name(), err)
 	return nil
 }
 
@@ -233,26 +226,36 @@ func (r *reader) awaitClosed(ctx context.Context) error {
 		if !idle() {
 			return false, nil
 		}
-		for _, kind := range []kinds.Kind{kinds.Pod, kinds.Deployment, kinds.StatefulSet} {
-			found, err := cluster.ListMetas(ctx, r.cluster, kind.Resource(), r.namespace, r.pods, func(meta *metav1.ObjectMeta) (string, bool) {
-				return meta.Name, kind == kinds.Pod || meta.DeletionTimestamp == nil
-			})
-			switch {
-			case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
-				return false, err
-			case err != nil || len(found) > 0:
-				return false, nil //nolint:nilerr // it is asked again
-			}
+		found, err := cluster.ListMetas(ctx, r.cluster, kinds.Pod.Resource(), r.namespace, r.pods, func(meta *metav1.ObjectMeta) (string, bool) { return meta.Name, true })
+		if err == nil && len(found) == 0 {
+			found, err = r.services(ctx, r.pods)
 		}
-		return idle(), nil
+		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+			return false, err
+		}
+		return err == nil && len(found) == 0 && idle(), nil // otherwise it is asked again
 	})
 	switch {
 	case err == nil:
 		return errClosed
 	case ctx.Err() == nil:
-		r.note("Cannot see whether the lease ends: " + cluster.NeedsRoleIn(err, r.namespace, Role).Error())
+		r.note("Cannot see whether the lease ends: %s", cluster.NeedsRoleIn(err, r.namespace, Role))
 	}
 	return nil
+}
+
+// services returns the services that the lease runs, as far as they are selected and not being deleted.
+func (r *reader) services(ctx context.Context, selected metav1.ListOptions) (names []string, _ error) {
+	for _, kind := range []kinds.Kind{kinds.Deployment, kinds.StatefulSet} {
+		found, err := cluster.ListMetas(ctx, r.cluster, kind.Resource(), r.namespace, selected, func(meta *metav1.ObjectMeta) (string, bool) {
+			return meta.Labels[lease.LabelService], meta.DeletionTimestamp == nil
+		})
+		if names = append(names, found...); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // checkService returns an error for a service without pods, if the lease runs other services. It returns nil if the lease runs nothing yet
@@ -261,22 +264,14 @@ func (r *reader) checkService(ctx context.Context) error {
 	if r.opts.Service == "" {
 		return nil
 	}
-	has := sets.New[string]()
-	for _, kind := range []kinds.Kind{kinds.Deployment, kinds.StatefulSet} {
-		names, err := cluster.ListMetas(ctx, r.cluster, kind.Resource(), r.namespace, metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"},
-			func(meta *metav1.ObjectMeta) (string, bool) { return meta.Labels[lease.LabelService], true })
-		switch {
-		case apierrors.IsForbidden(err):
-			return nil
-		case err != nil:
-			return err
-		}
-		has.Insert(names...)
-	}
-	if len(has) == 0 || has.Has(r.opts.Service) {
+	names, err := r.services(ctx, metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"})
+	switch {
+	case apierrors.IsForbidden(err), err == nil && (len(names) == 0 || slices.Contains(names, r.opts.Service)):
 		return nil
+	case err != nil:
+		return err
 	}
-	return fmt.Errorf("%w %q: it has %s", ErrNoService, r.opts.Service, strings.Join(sets.List(has), ", "))
+	return fmt.Errorf("%w %q: it has %s", ErrNoService, r.opts.Service, strings.Join(names, ", "))
 }
 
 // source is a container of a pod, between two restarts.
@@ -321,10 +316,7 @@ func sourcesOf(pods []*unstructured.Unstructured) (out []source, _ error) {
 	return out, nil
 }
 
-// maxPiece is the size of the buffer for a line, in bytes. A longer line is written in pieces.
-const maxPiece = 32 << 10
-
-// read writes the log of one container.
+// read writes the log of one container, line by line, as kubectl does.
 func (r *reader) read(ctx context.Context, s source, opts corev1.PodLogOptions) error {
 	opts.Container = s.container
 	body, err := r.cluster.PodLog(ctx, r.namespace, s.pod, &opts)
@@ -337,19 +329,15 @@ func (r *reader) read(ctx context.Context, s source, opts corev1.PodLogOptions) 
 
 // copy writes what a source returns until its end.
 func (r *reader) copy(source string, in io.Reader) error {
-	lines := bufio.NewReaderSize(in, maxPiece)
-	for {
-		piece, err := lines.ReadSlice('\n')
-		if len(piece) > 0 {
-			if err := r.write(source, piece); err != nil {
-				return err
-			}
+	for lines := bufio.NewReader(in); ; {
+		line, err := lines.ReadBytes('\n')
+		if wrong := r.write(source, line); wrong != nil {
+			return wrong
 		}
-		switch {
-		case err == nil, errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF):
+		if errors.Is(err, io.EOF) {
 			return nil
-		default:
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -363,21 +351,20 @@ func isContainerError(err error) bool {
 	return !errors.Is(err, errOut) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !errors.Is(err, context.Canceled)
 }
 
-// write writes a line of a source, or a piece of one. Of several sources each piece has a line, so that they do not run into each other.
-func (r *reader) write(source string, piece []byte) error {
+// write writes a line of a source. Of several sources each has an end, so that they do not run into each other.
+func (r *reader) write(source string, line []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.several || r.opts.Prefix != nil && *r.opts.Prefix {
-		text := ""
-		if r.opts.Prefix == nil || *r.opts.Prefix {
-			text = "[" + source + "] "
-		}
-		piece = append([]byte(text), piece...)
-		if piece[len(piece)-1] != '\n' {
-			piece = append(piece, '\n')
-		}
+	if len(line) == 0 {
+		return nil
 	}
-	if _, err := r.out.Write(piece); err != nil {
+	if r.several || r.opts.Prefix != nil && *r.opts.Prefix {
+		if r.opts.Prefix == nil || *r.opts.Prefix {
+			line = append([]byte("["+source+"] "), line...)
+		}
+		line = append(bytes.TrimSuffix(line, []byte("\n")), '\n')
+	}
+	if _, err := r.out.Write(line); err != nil {
 		return fmt.Errorf("%w: %w", errOut, err)
 	}
 	return nil

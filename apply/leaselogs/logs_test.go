@@ -21,7 +21,7 @@ func mixed(several bool) (*reader, *strings.Builder) {
 func TestCopy(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing": "", "a line": "a\n", "no end": "a\nb", "empty lines": "\n\n", "bytes": "\x00\xff\x1b[31m\r\n",
-		"a long line": strings.Repeat("é", 3*maxPiece) + "\nshort\n",
+		"a long line": strings.Repeat("é", 96<<10) + "\nshort\n",
 	} {
 		for how, in := range map[string]io.Reader{"whole": strings.NewReader(text), "byte by byte": iotest.OneByteReader(strings.NewReader(text))} {
 			m, out := mixed(false)
@@ -32,7 +32,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// A line of several sources begins with its source, and each piece of one that is too long has a line.
+// A line of several sources begins with its source, and each has an end.
 func TestPrefixes(t *testing.T) {
 	m, out := mixed(true)
 	for _, w := range []struct{ source, piece string }{{"a", "one\n"}, {"b", "tw"}, {"b", "o\n"}, {"a", "five"}} {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -34,10 +33,10 @@ import (
 // logFlags are the flags of logs. They have the meaning of those of "kubectl logs".
 type logFlags struct {
 	leaselogs.Options
-	previous, timestamps, prefix bool
-	tail                         int64
-	since                        time.Duration
-	sinceTime                    string
+	prefix    bool
+	tail      int64
+	since     time.Duration
+	sinceTime string
 }
 
 // NewLogs returns the command that prints the logs of a lease's containers.
@@ -88,8 +87,8 @@ func NewLogs(c *session.Session) *cobra.Command {
 	flags.Int64Var(&f.tail, "tail", 10, "The number of last lines of each container; -1 for all")
 	flags.DurationVar(&f.since, "since", 0, "Only lines newer than a duration, such as 5s, 2m or 3h")
 	flags.StringVar(&f.sinceTime, "since-time", "", "Only lines newer than a time (RFC 3339)")
-	flags.BoolVar(&f.timestamps, "timestamps", false, "Begin each line with its time")
-	flags.BoolVarP(&f.previous, "previous", "p", false, "Print the logs of containers before their restart")
+	flags.BoolVar(&f.Timestamps, "timestamps", false, "Begin each line with its time")
+	flags.BoolVarP(&f.Previous, "previous", "p", false, "Print the logs of containers before their restart")
 	flags.BoolVar(&f.prefix, "prefix", false,
 		"Begin each line with its pod and container (default: if there are several containers)")
 	flags.IntVar(&f.Streams, "max-log-requests", 5, "The maximum number of containers to follow at a time")
@@ -126,19 +125,18 @@ func (f *logFlags) complete(cmd *cobra.Command) error {
 	case f.Streams < 1 || f.Streams > math.MaxInt16:
 		return usage.Errorf("--max-log-requests is a number of containers, from 1 to %d", math.MaxInt16)
 	}
-	f.Log = corev1.PodLogOptions{Previous: f.previous, Timestamps: f.timestamps}
 	if f.since != 0 {
-		f.Log.SinceSeconds = new(int64(math.Ceil(f.since.Seconds())))
+		f.SinceSeconds = new(int64(math.Ceil(f.since.Seconds())))
 	}
 	if f.sinceTime != "" {
 		at, err := time.Parse(time.RFC3339, f.sinceTime)
 		if err != nil {
 			return usage.Errorf("--since-time: %q is not a time such as 2026-01-31T12:00:00Z", f.sinceTime)
 		}
-		f.Log.SinceTime = new(metav1.NewTime(at))
+		f.SinceTime = new(metav1.NewTime(at))
 	}
 	if f.tail >= 0 {
-		f.Log.TailLines = &f.tail
+		f.TailLines = &f.tail
 	}
 	if cmd.Flags().Changed("prefix") {
 		f.Prefix = &f.prefix
