@@ -22,20 +22,8 @@ import (
 func newCompletion(c *session.Session) *cobra.Command {
 	var install bool
 	cmd := &cobra.Command{
-		Use:   "completion bash|zsh|fish|powershell | completion --install",
-		Short: "Set up shell completion",
-		Long: `
-			kubectl completes "kubectl akash-net …" by running a program named kubectl_complete-akash_net on the
-			PATH. This program acts as that one if it is called by that name, so a link is enough: --install
-			creates it in the folder of the PATH in which kubectl finds this program. That is also where krew keeps
-			its links, in the folder bin of KREW_ROOT.
-
-			With the name of a shell, the script that completes the program itself (kubectl-akash_net …) is
-			printed.`,
-		Example: `
-			kubectl akash-net completion --install
-
-			source <(kubectl-akash_net completion bash)`,
+		Use:       "completion bash|zsh|fish|powershell | completion --install",
+		Short:     "Set up shell completion",
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			const choose = "name a shell (bash, zsh, fish or powershell), or use --install"

@@ -4,6 +4,7 @@ package plugin
 import (
 	"bytes"
 	"context"
+	_ "embed" // the help
 	"errors"
 	"fmt"
 	"io"
@@ -65,17 +66,8 @@ func MainWatching(ctx context.Context, args []string, streams genericiooptions.I
 
 func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "kubectl-akash_net",
-		Short: "Give the leases of an Akash provider host names and addresses",
-		Long: `
-			Give the leases of an Akash provider host names and static IP addresses, without an operator in the
-			cluster.
-
-			The cluster itself records who holds what: each host name and each address that is taken is one
-			object of kind Lease, named after it.
-
-			"help exit-codes", "help names", "help states" and "help formats" explain these, and "config explain" the
-			keys of the configuration.`,
+		Use:           "kubectl-akash_net",
+		Short:         "Give the leases of an Akash provider host names and addresses",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl akash-net"},
@@ -112,6 +104,7 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 	root.SetUsageFunc(withDisplayName(root.UsageFunc()))
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		describe(cmd)
 		templates.Normalize(cmd) // doing this for all commands at every start would take milliseconds
 		for _, name := range rareFlags {
 			if flag := cmd.Flags().Lookup(name); flag != nil {
@@ -128,6 +121,22 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 	refuseUnknownTopics(root)
 	root.SetFlagErrorFunc(flagError)
 	return root
+}
+
+// helpTexts are what the help of commands says above their flags.
+//
+//go:embed help.md
+var helpTexts string
+
+// describe gives a command its text and its examples, those of another name if it is short for that.
+func describe(cmd *cobra.Command) {
+	name := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()+" ")
+	if of, ok := map[string]string{"leases": "state", "fit": "order fit"}[name]; ok {
+		name = of
+	}
+	_, text, _ := strings.Cut(helpTexts, "\n## "+name+"\n\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	cmd.Long, cmd.Example, _ = strings.Cut(strings.TrimSuffix(text, "```\n"), "\n```sh\n")
 }
 
 // flagError is the error for a flag that a command does not have. What is no command has no flags: that is said first.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -220,6 +221,26 @@ func TestReference(t *testing.T) {
 	}
 	if seen < 100 {
 		t.Errorf("only %d flags were found in the documents", seen)
+	}
+}
+
+// Each section of the help is of a command, and each command but those that explain themselves has one.
+func TestHelpTexts(t *testing.T) {
+	root, sections := newRoot(session.New(t.Context(), genericiooptions.IOStreams{}), nil), 0
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		if describe(cmd); cmd.Long != "" && !cmd.Hidden {
+			sections++
+		} else if explains := slices.Contains([]string{"help", "options", "version"}, cmd.Name()); cmd.Long == "" && cmd.Runnable() && !explains {
+			t.Errorf("%s has no text in help.md", cmd.CommandPath())
+		}
+		for _, below := range cmd.Commands() {
+			check(below)
+		}
+	}
+	check(root)
+	if n := strings.Count(helpTexts, "\n## "); n != sections {
+		t.Errorf("help.md has %d sections, of which %d are of commands", n, sections)
 	}
 }
 

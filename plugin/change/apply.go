@@ -36,48 +36,7 @@ func NewApply(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply -f FILE [--lease LEASE] | apply --plan FILE",
 		Short: "Claim and configure everything a lease defines",
-		Long: `
-			Claim the host names and addresses of lease definitions, write the objects that serve them, remove
-			what a lease no longer defines, and wait until the addresses are granted.
-
-			A lease gets everything that it defines, or nothing is changed. What another deployment of the same
-			owner holds is withheld: it is reported and not taken. If another owner holds something, that lease
-			fails with exit code 4.
-
-			With --workloads the workloads are also written, after the claims and before the routes: Manifest,
-			network policies, Deployments, StatefulSets, Services and Secrets in the lease's namespace. The
-			cards of a service come from --scheduler-params, otherwise from the existing Manifest. --adopt takes
-			over what Akash's provider has deployed for the lease, without restarting its pods.
-
-			With --require-dns-proof DNS must prove that the tenant controls each host, before anything is
-			claimed for the lease: by a TXT record _akash-challenge.HOST with the owner's address, or by a CNAME
-			into the provider's ingress domain. Without proof the exit code is 3.
-
-			A field that another manager has set otherwise ends the lease with exit code 1: the message has both
-			values and the manager. With --force-conflicts fields are taken back that kubectl users have set on
-			objects of the lease, at the version that was read; what is overwritten is printed.
-
-			With --dry-run=client the changes are printed as kubectl does, with the changed fields below each
-			object, as "diff" shows them.
-
-			With --plan exactly the changes of a saved plan are made. If anything that the plan depends on has
-			changed since, the plan is refused with exit code 1, and the objects are named.`,
-		Example: `
-			# A lease definition
-			kubectl akash-net apply -f shop.yaml
-
-			# An SDL, for its lease
-			kubectl akash-net apply -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
-
-			# With the workloads of the lease
-			kubectl akash-net apply -f deploy.yaml --lease akash1…/8438017/1/1/akash1… --workloads
-
-			# Preview: what would change, field by field
-			kubectl akash-net apply -f shop.yaml --dry-run=client
-
-			# Let the API server validate the changes
-			kubectl akash-net apply -f shop.yaml --dry-run=server`,
-		Args: flags.NoFiles,
+		Args:  flags.NoFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.plan != "" {
 				if err := checkPlanFlags(cmd); err != nil {

@@ -28,13 +28,7 @@ func NewBackup(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup",
 		Short: "Print the ledger as YAML, to restore it from",
-		Long: `
-			Print the objects of the ledger: the provider's configuration, the claims, the reservations of orders, and the
-			definitions that leases were last applied with. "restore" brings them back. Routes, Services and workloads
-			are not in a backup, nor are commands that work now.`,
-		Example: `
-			kubectl akash-net backup > ledger.yaml`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			from, cfg, err := c.Open(ctx, session.Requests)
@@ -73,18 +67,7 @@ func NewRestore(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore -f FILE",
 		Short: "Bring back the ledger from a backup",
-		Long: `
-			Bring back what "backup" has printed. What is there stays as it is: a claim is restored only if nobody has the
-			thing now, else the exit code is 4, and the others are restored. Running it again finishes the job.
-
-			Where the ledger is not installed, it is, with the configuration in the backup, or the one of --config. That takes a cluster
-			administrator. Then "repair" writes again what a backup does not hold: the managed fields by which each
-			lease owns its part of a claim.`,
-		Example: `
-			kubectl akash-net restore -f ledger.yaml --dry-run=client
-
-			kubectl akash-net restore -f ledger.yaml && kubectl akash-net repair`,
-		Args: flags.NoFiles,
+		Args:  flags.NoFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(f.files.Files) == 0 {
 				return usage.Errorf("must specify -f")

@@ -39,36 +39,6 @@ func NewCheck(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
 		Short: "Check whether host names and addresses can be reserved",
-		Long: `
-			Check whether host names, paths, wildcards and addresses can be reserved for a lease, without
-			writing. Exit code 0 means that all can be, 4 that another owner holds something or no address is
-			free. What another deployment of the same owner holds is reported and does not count, unless
-			--fail-on-withheld is set: then the exit code is 4 too.
-
-			With --ledger FILE the answer is that of a cluster with the objects in these files, folders or a
-			pipe: the output of "kubectl get -o yaml". No cluster is contacted, so a pull request can be
-			checked without access to one.
-
-			A definition or an object with an error does not stop the check of the others; the exit code is then
-			at least 3. -o json and -o yaml print what was found of each thing, and -o github annotations for
-			GitHub Actions, each with file, line and column.
-
-			With --dns each host is also looked up for proof that the tenant controls it: a TXT
-			record _akash-challenge.HOST with the owner's address, or a CNAME from the host into the provider's
-			ingress domain. The exit code is 3 if a host is not proved.`,
-		Example: `
-			kubectl akash-net check -f shop.yaml
-
-			kubectl akash-net check shop.example.com --lease akash1…/8438017/1/1/akash1…
-
-			# All definitions of a pull request, with exported objects instead of the cluster
-			kubectl akash-net check -R -f leases/ --ledger exported/
-
-			# The same, as annotations of GitHub Actions
-			kubectl akash-net check -R -f leases/ --ledger exported/ -o github
-
-			# With proof of the domain from a public name server
-			kubectl akash-net check -f shop.yaml --dns --resolver 9.9.9.9`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return readOnly(cmd.Context(), func(ctx context.Context) error { return f.run(ctx, args) })
 		},

@@ -53,45 +53,6 @@ func NewDiff(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff (-f FILE [--lease LEASE] | LEASE...)",
 		Short: "Show what apply would change",
-		Long: `
-			Show what "apply" would change: the host names and addresses that it would claim or give up, and for
-			each object the changed fields with both values and the field manager that owns the current one.
-			Nothing is written.
-
-			Leases that are named instead of a file are compared with the definition that each was last applied
-			with, which the ledger keeps. What a lease has given up since is shown, and not claimed again.
-
-			The last line counts the changes. Of an object of which only the hash of the definition changes, one
-			line says so.
-
-			A field that another manager owns is marked with "!": apply would not overwrite it. What another
-			owner holds, so that apply would refuse the lease, is a difference too.
-
-			With --workloads the workloads and the reservations of the leases' orders are also compared. The
-			data of Secrets and passwords are never shown.
-
-			KUBECTL_EXTERNAL_DIFF names a program that compares two folders, as for "kubectl diff": the current
-			and the changed objects. Its words may have parameters of letters, digits, "-" and "=".
-
-			With --ledger FILE objects from files, folders or a pipe are compared instead of the cluster's: the
-			output of "kubectl get -o yaml --show-managed-fields", or of "render". No cluster is contacted.
-
-			Exit code 0: no differences. 1: differences. 6: the diff failed.`,
-		Example: `
-			kubectl akash-net diff -f shop.yaml
-
-			# Save the plan, and make exactly these changes
-			kubectl akash-net diff -f shop.yaml -o json > plan.json
-			kubectl akash-net apply --plan plan.json
-
-			# Changes of a lease since it was last applied
-			kubectl akash-net diff akash1…/8438017/1
-
-			# With a folder of exported objects instead of the cluster
-			kubectl akash-net diff -f shop.yaml --ledger exported/
-
-			# With your own diff program
-			KUBECTL_EXTERNAL_DIFF="colordiff -N -u" kubectl akash-net diff -f shop.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(args); err != nil {
 				return err

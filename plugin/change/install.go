@@ -43,42 +43,7 @@ func NewInstall(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Install what the ledger needs in a cluster",
-		Long: `
-			Install what the ledger needs in a cluster: Akash's resource definitions, the namespaces, roles for
-			operators and for viewers, and the ConfigMap with the provider's configuration.
-
-			Resource definitions that Akash's provider has installed are not changed, and neither is an existing
-			configuration, unless --config names another one: then the lines that change are printed, and it is
-			replaced, whoever wrote it. A configuration without addresses that leases use is refused with exit code 4,
-			and nothing is written.
-
-			With --workloads the ClusterRole akash-net-workloads is also installed, for those who apply
-			workloads (apply --workloads). It is not part of the operator's role, because it reads Secrets and
-			writes Deployments. Bind it in the namespace of each lease: bound in the whole cluster it reads all Secrets.
-
-			Where namespace akash-services exists, the Role akash-net-sees-operators is installed there: operators
-			and viewers need it to find Akash's operators.
-
-			With --reconciler a Deployment that puts back what is deleted or changed of any lease (reconcile --heal
-			--watch) is also installed, in the ledger's namespace. Its image is the published one of this version, or
-			that of --reconciler-image. Without the flag a reconciler that runs is not changed.
-
-			With --guard the API server refuses every write that would take a claim from its holder. Without it,
-			conflicts of server-side apply protect claims only against clients that apply without force.`,
-		Example: `
-			# With the default configuration
-			kubectl akash-net install
-
-			# With a provider's own configuration
-			kubectl akash-net install --config provider.yaml
-
-			# With a reconciler in the cluster
-			kubectl akash-net install --reconciler
-
-			# Let a user operate the leases
-			kubectl create clusterrolebinding alice --clusterrole=akash-net-operator --user=alice
-			kubectl -n akash-net create rolebinding alice --role=akash-net-operator --user=alice`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(cmd.Flags().Changed(flagReconcilerImage)); err != nil {
 				return err
@@ -152,12 +117,7 @@ func NewUninstall(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove what install has installed",
-		Long: `
-			Remove what install has installed, the reconciler first. The claims are deleted with the ledger's namespace, so uninstall
-			refuses while claims exist. With --force it lists them and asks: their routes and Services stay, and
-			nothing records whose they are. It always refuses while another command is running.
-			Resource definitions of which objects exist are kept.`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			cluster, cfg, err := c.Open(ctx, 1)

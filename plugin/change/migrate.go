@@ -37,26 +37,6 @@ func NewMigrate(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate --to KIND (LEASE... | -l SELECTOR | --all)",
 		Short: "Move routes to another kind: Ingress, HTTPRoute or OpenShift Route",
-		Long: `
-			Move the routes of leases to another kind without downtime: each route is written in its new form, from
-			the definition that the ledger keeps; when a router has accepted it, the DNS records of its host are
-			pointed at it; when no resolver can have the old answer any more, the old route is deleted. Routes that
-			Akash's hostname operator wrote are moved too. Claims and ProviderHosts are not changed.
-
-			Settings that only tune a route and that the new kind does not support are dropped and reported. If
-			the new route would let other requests through, or somebody has changed the old one, that stays and is
-			reported, with exit code 1, and so it is if a named lease has no route. To finish an interrupted migration, run the same command again; to undo it, run it with the
-			old kind for --to.`,
-		Example: `
-			# Preview, with what the new routes would lack
-			kubectl akash-net migrate --to httproute --all --dry-run=server
-
-			# One lease
-			kubectl akash-net migrate --to httproute akash1…/8438017/1
-
-			# First the new routes of all leases; after testing them, change DNS and delete the old ones
-			kubectl akash-net migrate --to httproute --all --keep-old
-			kubectl akash-net migrate --to httproute --all --timeout 10m`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(args); err != nil {
 				return err

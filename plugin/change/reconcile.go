@@ -51,39 +51,7 @@ func NewReconcile(c *session.Session, watch Watch) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconcile (-f FILE | --from-cluster | --heal | --events FILE) [--source NAME] [--watch]",
 		Short: "Keep leases as their definitions say, once or for ever",
-		Long: `
-			Bring leases to what their definitions say: apply what the files define, and with --heal also what the
-			ledger keeps of leases that no file defines. With --watch do so until the command is stopped: when a
-			file changes, when an object that it wrote is deleted or changed, and from time to time.
-
-			With --source the leases are recorded under that name, and a lease is released once its source does
-			not define it any more. Nothing is released by a source that cannot be read as a whole, or that
-			defines nothing (but with --allow-empty); and not more than a tenth of the leases of the source
-			within --resync (but with --max-deletes).
-
-			A lease of Akash's provider (--from-cluster) is over when its Manifest is gone, and its namespace or all
-			that the provider has declared for it: it is released then, also with --heal alone. It is healed only
-			while its Manifest says what it was applied with.
-
-			With --events it carries out what an event bus says of leases: that an order was won (LeaseWon), a
-			manifest was received (ManifestReceived), or a lease was closed (LeaseClosed).
-
-			A lease that fails stops no other. With --watch it is tried again, after a time that doubles up to five
-			minutes, and when something is gone that may have been in its way. Any number of commands may watch one
-			cluster, and other commands may work beside them. They elect one that works, unless --leader-elect=false.`,
-		Example: `
-			# The leases in a folder, once
-			kubectl akash-net reconcile -f leases/
-
-			# Until it is stopped; leases whose files are deleted are released
-			kubectl akash-net reconcile -f leases/ --source prod --watch
-
-			# What an event bus says of leases
-			kubectl akash-net reconcile --events /run/akash-events --watch
-
-			# Put back what is deleted or changed of any lease
-			kubectl akash-net reconcile --heal --watch`,
-		Args: flags.NoFiles,
+		Args:  flags.NoFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.checkAll(); err != nil {
 				return err

@@ -36,44 +36,6 @@ func NewRelease(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release (LEASE [HOST|ADDRESS|ENDPOINT...] | LEASE... | -f FILE | -l SELECTOR | --all)",
 		Short: "Give up what leases hold",
-		Long: `
-			Give up everything that leases hold, or only the hosts and addresses that are named. What serves
-			traffic is deleted first, then the claims, so that no name is free while it is still served. A lease
-			is named OWNER/DSEQ/GSEQ. If an order and a provider follow, nothing is released while another order
-			of the deployment is live, or the order at another provider.
-
-			-f releases the leases that the definitions in files are of, whatever these define.
-
-			A lease that "reconcile" has applied from a source with a name is refused: the source would bring it
-			back. Take it out of the source, or use --force.
-
-			A short name of a lease, such as its DSEQ, is released after confirmation: another lease may have
-			that name by now. On a terminal several leases that -l or -f selects are confirmed too.
-
-			--all and -l also find leases that have objects but no claims any more.
-
-			If a named lease holds nothing, or does not hold a named thing, or if no lease has the labels (-l) or
-			the namespace (-n), the exit code is 1, or 0 with --ignore-not-found. Objects that Akash's provider
-			wrote are not deleted.
-
-			The lease's namespace stays; if "apply" created it, a message says so. With --delete-namespace it is
-			deleted last, if "apply" created it and nothing else is in it; otherwise a message says what is in
-			it. This needs permission to delete namespaces and to list every kind, which no role of this program
-			grants.`,
-		Example: `
-			kubectl akash-net release akash1…/8438017/1
-
-			# A lease, and its namespace
-			kubectl akash-net release akash1…/8438017/1 --delete-namespace
-
-			# One host of a lease
-			kubectl akash-net release akash1…/8438017/1 blue.example.com
-
-			# The leases of a file that was applied
-			kubectl akash-net release -f leases.yaml
-
-			# All leases of an owner
-			kubectl akash-net release -l akash.network/lease.id.owner=akash1…`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.files = f.input.Given()
 			err := f.check(args, "release", "-f, -l and --all")
@@ -277,12 +239,6 @@ func NewSuspend(c *session.Session) *cobra.Command {
 	return newSuspend(c, true, &cobra.Command{
 		Use:   "suspend LEASE...",
 		Short: "Let the reconciler leave leases as they are",
-		Long: `
-			Let "reconcile" leave leases as they are: whatever their sources or events say, and with --heal, too, nothing is
-			applied, put back or released, until "resume". Other commands do what they are told. The ledger
-			keeps it with the lease's definition; a release ends it.`,
-		Example: `
-			kubectl akash-net suspend akash1…/8438017/1`,
 	})
 }
 
@@ -291,10 +247,6 @@ func NewResume(c *session.Session) *cobra.Command {
 	return newSuspend(c, false, &cobra.Command{
 		Use:   "resume LEASE...",
 		Short: "Let the reconciler go on with suspended leases",
-		Long: `
-			Let "reconcile" go on with leases that "suspend" has taken from it. One that watches does so at once.`,
-		Example: `
-			kubectl akash-net resume akash1…/8438017/1`,
 	})
 }
 

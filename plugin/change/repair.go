@@ -44,31 +44,6 @@ func NewRepair(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair [LEASE|HOST|IP|PROBLEM/THING...] [-f FILE]",
 		Short: "Fix what \"state --problems\" lists",
-		Long: `
-			Fix what "state --problems" lists, and print a line for each problem: finish or undo crashed runs,
-			give up expired holds, claim what is served without a claim, delete stray routes, create missing
-			pools, and write the missing objects of a lease from the definition that the ledger keeps. Nothing
-			that belongs to a live claim is touched.
-
-			Problems that need an explicit decision remain: their line ends with the command that fixes them,
-			and the exit code is 1. If problems, leases, hosts or addresses are named, only those problems and
-			the problems of what is named are fixed. Some problems need the definitions of leases: give them with -f, as for
-			"apply". Leases whose problem their definition fixes are applied again, and the other definitions
-			are not applied.`,
-		Example: `
-			# Preview
-			kubectl akash-net repair --dry-run
-
-			kubectl akash-net repair
-
-			# A lease, for example after its apply was interrupted
-			kubectl akash-net repair akash1…/8438017/1
-
-			# With the definitions of all leases, from Git
-			kubectl akash-net repair -f leases/ -R
-
-			# Give up a blocked host, whoever holds it
-			kubectl akash-net repair BlockedHost/bad.example.com`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.leases, f.things, args = splitNames(args)
 			if err := f.checkAll(args); err != nil {

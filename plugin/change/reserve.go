@@ -44,27 +44,6 @@ func NewReserve(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reserve (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
 		Short: "Claim host names and addresses without writing routes",
-		Long: `
-			Claim host names, paths, wildcards and addresses for a lease without writing routes: for a bid that
-			may become a lease, or before a pipeline delivers the routes.
-
-			The lease gets everything that is named, or nothing is changed. Name everything that it is to hold:
-			other things that it holds and that nothing serves are given up, unless --prune=false. So does an
-			apply of a definition that does not name them; it says so before.
-			With --expires it is a hold that expires by the API server's clock, unless "apply" or another
-			"reserve" makes it permanent before. With --require-dns-proof nothing is claimed unless DNS proves
-			that the tenant controls the hosts, as with "check --dns".
-
-			"order reserve" reserves what a bid promises.`,
-		Example: `
-			# Everything in a definition
-			kubectl akash-net reserve -f shop.yaml
-
-			# A host, and a path of another host, for five minutes
-			kubectl akash-net reserve shop.example.com api.example.com/v2 --lease akash1…/8438017/1/1/akash1… --expires 5m
-
-			# The next free address
-			kubectl akash-net reserve --address auto --lease akash1…/8438017/1/1/akash1…`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.ends = cmd.Flags().Changed("expires")
 			return f.run(cmd.Context(), args)

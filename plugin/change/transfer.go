@@ -26,17 +26,6 @@ func NewTransfer(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "transfer (HOST|ADDRESS|ENDPOINT)... --to LEASE [-f FILE]",
 		Short: "Move host names and addresses to another lease of the same owner",
-		Long: `
-			Move host names and addresses from any deployments of an owner to a lease of the same owner: all of
-			them, or none. Nobody else can take them in between. On the Gateway API the old route stays until a
-			controller has accepted the new one.
-
-			If the ledger keeps the definition that the lease was last applied with, the routes of that
-			definition are written at once, with all their options. The same applies to what was withheld from
-			the lease. Other things are routed by the lease's next apply, or by this command if -f gives another
-			definition, which is then applied as a whole. Until then the old routes serve.`,
-		Example: `
-			kubectl akash-net transfer blue.example.com --to akash1…/8438020/1/1/akash1…`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:

@@ -28,11 +28,6 @@ func New(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config SUBCOMMAND",
 		Short: "Show, explain and change the provider's configuration",
-		Long: `
-			Show, explain and change the provider's configuration.
-
-			It is in ConfigMap config of the ledger's namespace, or in the file that --config names; without either
-			the defaults apply. "config explain" lists its keys.`,
 	}
 	flags.Group(cmd, newView(c), newEdit(c), newValidate(c), newExplain(c))
 	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
@@ -63,17 +58,7 @@ func newValidate(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [-f FILE]",
 		Short: "Check a configuration for errors",
-		Long: `
-			Check the cluster's configuration, or files, for errors, and print each with its line and column. The exit
-			code is 3 if there are any. Files are ProviderConfigs, or Akash's provider.yaml; reading them needs no
-			cluster.`,
-		Example: `
-			# The configuration in the cluster
-			kubectl akash-net config validate
-
-			# A file, before it is installed
-			kubectl akash-net config validate -f provider.yaml`,
-		Args: flags.NoFiles,
+		Args:  flags.NoFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(in.Files) > 0 {
 				return validateFiles(cmd.Context(), c, &in)
@@ -139,25 +124,7 @@ func newView(c *session.Session) *cobra.Command {
 		Use:        "view [--defaults]",
 		SuggestFor: []string{"example"},
 		Short:      "Show the configuration that applies, or the default one",
-		Long: `
-			Show the configuration that applies, with every key: that of the cluster's ConfigMap or of the file that
-			--config names, and the defaults. It is a ProviderConfig, also of Akash's provider.yaml.
-
-			With --defaults show the default one, with a comment on each key. A key that a configuration does not have
-			means the same as what stands there.`,
-		Example: `
-			# What applies in the cluster
-			kubectl akash-net config view
-
-			# What a file would mean
-			kubectl akash-net config view --config provider.yaml
-
-			# What differs from the defaults
-			diff <(kubectl akash-net config view --defaults -o yaml) <(kubectl akash-net config view)
-
-			# Begin a configuration of your own
-			kubectl akash-net config view --defaults > provider.yaml`,
-		Args: cobra.NoArgs,
+		Args:       cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if defaults {
 				return viewDefaults(c, output)

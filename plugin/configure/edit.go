@@ -26,22 +26,7 @@ func newEdit(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit",
 		Short: "Edit the configuration in the cluster",
-		Long: `
-			Open the configuration in the cluster in the editor that KUBE_EDITOR or EDITOR names, or in vi (notepad on
-			Windows), as "kubectl edit" does.
-
-			The configuration is checked before it is written. If it has errors, or would strand addresses that leases
-			use, the editor is opened again with what is wrong. Comments are kept. If somebody else has changed the
-			configuration meanwhile, nothing is written, and your text is kept in a file. An editor that changes
-			nothing, or leaves an empty file, cancels the edit.
-
-			Like "install", this needs the rights to write ConfigMaps in the ledger's namespace.`,
-		Example: `
-			kubectl akash-net config edit
-
-			# In another editor
-			KUBE_EDITOR="code --wait" kubectl akash-net config edit`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.ConfigFile != "" {
 				return usage.Errorf("--config: edit opens the configuration in the cluster; open a file with an editor, and check it with: " +

@@ -19,20 +19,6 @@ func newExplain(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [KEY]",
 		Short: "Explain the keys of the configuration and of lease definitions",
-		Long: `
-			Explain a key of the provider's configuration or of a lease definition, as "kubectl explain" does: its type,
-			its default, its values, and the keys below it. Without a key, list those of the configuration.
-
-			A key is written as messages have it, such as spec.ip.ranges, or without "spec". With providerconfig or
-			leasedefinition before it, the kind is certain.`,
-		Example: `
-			# The keys of the configuration, and one of them
-			kubectl akash-net config explain
-			kubectl akash-net config explain ip.ranges
-
-			# All keys of lease definitions, and what one means
-			kubectl akash-net config explain leasedefinition --recursive
-			kubectl akash-net config explain services.expose.http`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage.Errorf("name one key, not %d", len(args))

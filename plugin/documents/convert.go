@@ -27,17 +27,7 @@ func NewConvert(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert -f FILE [--lease LEASE]",
 		Short: "Convert an SDL or a manifest to a lease definition",
-		Long: `
-			Convert an Akash SDL, a manifest (as JSON or as an object of kind Manifest) or a lease definition to
-			lease definitions. The gseq of the lease selects the group of an SDL. With --workloads the
-			definitions include the workloads.`,
-		Example: `
-			# An SDL, for its lease
-			kubectl akash-net convert -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
-
-			# All leases that Akash's provider has in the cluster
-			kubectl akash-net convert --from-cluster`,
-		Args: flags.NoFiles,
+		Args:  flags.NoFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := in.Check(); err != nil {
 				return err

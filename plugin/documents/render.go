@@ -46,54 +46,8 @@ type renderFlags struct {
 func NewRender(c *session.Session) *cobra.Command {
 	f := &renderFlags{}
 	cmd := &cobra.Command{
-		Use:   "render (-f FILE [--lease LEASE] | pools [-f FILE])",
-		Short: "Print the objects that leases need",
-		Long: `
-			Print the objects that give leases their host names and addresses. The same input gives the same
-			bytes: neither cluster nor clock is used. Nothing is printed if there is any error.
-
-			An IP endpoint needs an address: from the definition, or with --ledger from the cluster or from
-			files with its objects, where a lease keeps the address that it has, or gets a free one proposed.
-			Printing claims nothing; "apply" does.
-
-			The lease's namespace is not among its objects, because Akash's provider or "apply" creates it.
-			Otherwise use --with-namespace, which prints it before them.
-
-			With --ledger a host, a path or a port that another deployment of the owner holds is omitted, with a
-			warning; one that another owner holds is an error (exit code 4).
-
-			With --output-dir each lease has a file of its own, which is replaced as a whole or not at all: a lease
-			with an error keeps the file that it has, the others are written, and the exit code says that there was
-			an error. Use it instead of redirecting the output into a file that a pipeline applies. With --prune
-			the files of leases that the input does not name are deleted, if the input has no error.
-
-			MetalLB's pools belong to all leases, so they are not among a lease's objects: deleting one tenant's
-			objects must not delete everybody's addresses. "render pools" prints them: those of all of
-			ip.ranges, or with --filename those that the leases need. An address never moves between pools.
-			After ranges were widened or the mode was changed, name the existing pools with --ledger, and the
-			output is what apply would have. Without it each range is printed whole.
-
-			With a ResourceList on standard input it is a KRM function: the objects of the lease definitions
-			among the items are added, functionConfig may be the provider's configuration, and claims among the
-			items are the ledger.`,
-		Example: `
-			# The objects of an SDL and the lease's namespace, for kubectl
-			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… --with-namespace | kubectl apply --server-side -f -
-
-			# With the lease's workloads
-			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… --workloads --show-secrets
-
-			# All leases of a folder, for the Gateway API
-			kubectl akash-net render -R -f leases/ --target httproute
-
-			# A file for each lease, with the addresses of the ledger
-			kubectl akash-net render -R -f leases/ --output-dir rendered/ --ledger cluster --with-namespace
-
-			# The same, and the files of leases that are no longer in the folder are deleted
-			kubectl akash-net render -R -f leases/ --output-dir rendered/ --ledger cluster --with-namespace --prune
-
-			# MetalLB's pools, which all leases share
-			kubectl akash-net render pools --config provider.yaml | kubectl apply --server-side -f -`,
+		Use:       "render (-f FILE [--lease LEASE] | pools [-f FILE])",
+		Short:     "Print the objects that leases need",
 		ValidArgs: []string{poolsArgument},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) == 1 && args[0] == poolsArgument {

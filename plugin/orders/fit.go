@@ -43,26 +43,7 @@ func NewFit(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fit -f FILE",
 		Short: "Show whether groups of resources fit a cluster",
-		Long: `
-			Show whether groups of resources fit a cluster, on which nodes, what stays free, and what is missing if
-			one does not fit. The answers are those of the inventory of Akash's provider, node for node.
-
-			An SDL, a manifest or a lease definition is compared with what the cluster can still lease out.
-			Its groups are placed one after the other; nothing is reserved.
-
-			A file of cases, as JSON lines, describes its own cluster, and no other is read: each line has
-			nodes, existing reservations, and the groups to place one after the other. The answer is a line of
-			JSON.
-
-			The exit code is 4 if something does not fit.`,
-		Example: `
-			# Whether a deployment fits the cluster, and on which nodes
-			kubectl akash-net order fit -f deploy.yaml
-
-			# Cases from a file, and why something does not fit
-			kubectl akash-net order fit -f cases.jsonl
-			kubectl akash-net order fit -f cases.jsonl -o text`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(f.files.Files) == 0 {
 				return usage.Errorf("must specify -f")

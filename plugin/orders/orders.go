@@ -36,9 +36,6 @@ func New(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "order SUBCOMMAND",
 		Short: "See what fits the cluster, and keep room for bids",
-		Long: `
-			See whether orders fit the cluster, and reserve what bids promise until the orders are won or lost.
-			"state orders" shows what is reserved.`,
 	}
 	flags.Group(cmd, NewFit(c), newReserve(c), newRelease(c))
 	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
@@ -56,17 +53,6 @@ func newReserve(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reserve ORDER -f FILE",
 		Short: "Reserve what a bid for an order promises",
-		Long: `
-			Reserve what a bid promises: the CPU, memory, storage, GPUs and number of leased addresses that the
-			order's group requests. An SDL is enough; gseq selects its group. Everything is reserved on nodes
-			with room, or nothing is; then the exit code is 4 and the message says what is missing.
-
-			Repeating the command keeps the reservation and changes its expiry; with another group the old one is
-			held until the new one is. "order release" gives it up. This also needs the ClusterRole
-			akash-net-capacity.`,
-		Example: `
-			# What a bid promises, until the order is won or lost
-			kubectl akash-net order reserve akash1…/8438017/1/1 -f deploy.yaml --expires 5m`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage.Errorf("name one order: OWNER/DSEQ/GSEQ/OSEQ")
@@ -200,24 +186,6 @@ func newRelease(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release (ORDER... | -l SELECTOR)",
 		Short: "Give up what orders have reserved",
-		Long: `
-			Give up what orders have reserved, for example for lost bids. Each reservation is deleted in the
-			version that was read; if it has changed meanwhile, it is read again. The reservation of a lease can
-			be given up too: its workloads stay, and count by what their pods request.
-
-			-l selects orders by Akash's labels of a lease: akash.network/lease.id.owner, dseq, gseq, oseq. Only
-			an order that became a lease has akash.network/lease.id.provider.
-
-			If an order has reserved nothing, or if no order that has reserved something has the labels, the exit
-			code is 1, or 0 with --ignore-not-found.`,
-		Example: `
-			kubectl akash-net order release akash1…/8438017/1/1
-
-			# Several
-			kubectl akash-net order release akash1…/8438017/1/1 akash1…/8438018/1/1
-
-			# All bids for the orders of an owner
-			kubectl akash-net order release -l 'akash.network/lease.id.owner=akash1…,!akash.network/lease.id.provider'`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if (len(args) > 0) == (f.selector != "") {
 				return usage.Errorf("name the orders to release (OWNER/DSEQ/GSEQ/OSEQ), or use -l")

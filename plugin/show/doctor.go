@@ -23,28 +23,7 @@ func NewDoctor(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check whether the cluster has what this program needs",
-		Long: `
-			Check whether the cluster has what this program needs, and print a line for each check, with the command
-			that fixes what is wrong. Nothing is written.
-
-			The checks are: the version of Kubernetes, the clocks, the configuration, the namespaces, the resource
-			definitions, your rights, MetalLB with its pools and their advertisements, what serves routes, DNS records,
-			webhooks that do not answer, Akash's operators, the guard and the reconciler.
-
-			With --pre only that is checked which has to hold before install.
-
-			A check that you may not make is unknown, and stops no other one. The exit code is 1 if there are problems.
-			"state --problems" lists the problems of leases.`,
-		Example: `
-			# Before install, with the configuration that is to be installed
-			kubectl akash-net doctor --pre --config provider.yaml
-
-			# After it
-			kubectl akash-net doctor
-
-			# For scripts
-			kubectl akash-net doctor -o json | jq '.checks[] | select(.result == "problem")'`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return doctor(cmd.Context(), c, before, output)
 		},

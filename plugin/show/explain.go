@@ -31,24 +31,6 @@ func NewExplain(c *session.Session) *cobra.Command {
 		Aliases: []string{"describe"},
 		Use:     "explain (HOST|ADDRESS|ENDPOINT|LEASE|ORDER)...",
 		Short:   "Show who holds a thing, whether it is live, and if not why; \"describe\" is the same",
-		Long: `
-			Show for host names, their paths, addresses, IP endpoints and leases who holds them and since when
-			(the API server's time), what routes to them, whether they are live and something answers, and if not
-			why and what to do.
-
-			For orders, show what they have reserved on which nodes, for a bid or a lease, until when, which run
-			is working on it, and how much of it the lease uses (this needs the role akash-net-capacity).
-
-			Use the names that other commands print: host/shop.example.com, address/203.0.113.7,
-			endpoint/public, lease/OWNER/DSEQ/GSEQ, order/OWNER/DSEQ/GSEQ/OSEQ. The prefix is optional except
-			for an order, and a URL stands for its host. The exit code is 1 if there is no such lease, endpoint
-			or address, or if an order has reserved nothing.`,
-		Example: `
-			kubectl akash-net explain shop.example.com
-
-			kubectl akash-net explain 203.0.113.7 akash1…/8438017/1
-
-			kubectl akash-net explain order/akash1…/8438017/1/1`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage.Errorf("name a host, an address, an IP endpoint (endpoint/NAME), a lease (OWNER/DSEQ/GSEQ), or an order " +

@@ -35,29 +35,6 @@ func NewGraph(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph [LEASE|HOST|ADDRESS|ENDPOINT]...",
 		Short: "Draw what leads from hosts and addresses to Services",
-		Long: `
-			Draw which lease holds which hosts and addresses, which route serves a host, to which Service it leads,
-			and from which pool an address is. The states and the notes of what does not answer are those of
-			"state". A lease is drawn with all that it holds, a host or an address with its lease.
-
-			The output is a tree; -o wide prints wallets in full. -o mermaid is for Markdown, which GitHub and GitLab
-			draw, and "mmdc" of Mermaid makes a picture of.
-
-			With --filename the objects come from files instead of the cluster: a Git repository, or the output of
-			"kubectl get -o yaml".`,
-		Example: `
-			# Everything that is held
-			kubectl akash-net graph
-
-			# One lease, and what leads to one host
-			kubectl akash-net graph akash1…/8438017/1
-			kubectl akash-net graph shop.example.com
-
-			# A picture of an owner's leases in a page of Markdown
-			kubectl akash-net graph --owner akash1… -o mermaid
-
-			# What a Git repository has
-			kubectl akash-net graph -R -f manifests/`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if f.rows.things, err = flags.ParseThings(args, thing.Lease, thing.Host, thing.Address, thing.Endpoint); err != nil {
 				return err

@@ -49,23 +49,6 @@ func NewLeaseEvents(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events (LEASE | (HOST|ADDRESS)... | --all)",
 		Short: "Show what happened to a lease and its pods, to hosts and addresses",
-		Long: `
-			Show the Kubernetes events of a lease, the newest last: those of its pods and other objects, and what
-			commands did with it: what was claimed, withheld, refused and by whom it is held, granted, written,
-			transferred, lost, repaired and released. For hosts and addresses show what commands did with them, and
-			with --all the events of all leases. With --watch, new events follow.
-
-			Commands write them into the namespaces of the leases, where "kubectl events" shows them too. It is a story,
-			and no record: an API server keeps events for an hour, whoever may create events may add to it, and events
-			of a lease without a namespace are not written.`,
-		Example: `
-			kubectl akash-net events akash1…/8438017/1
-
-			# Those of one service, and new ones
-			kubectl akash-net events akash1…/8438017/1 --service web --watch
-
-			# What commands did with a host
-			kubectl akash-net events shop.example.com`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if f.things, err = flags.ParseThings(args, thing.Host, thing.Address, thing.Lease); err != nil {
 				return err

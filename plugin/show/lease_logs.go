@@ -45,27 +45,7 @@ func NewLogs(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs LEASE [SERVICE]",
 		Short: "Print the logs of the containers of a lease",
-		Long: `
-			Print the logs of the containers of all pods of a lease, or of one of its services, as "kubectl logs"
-			does for a selector: the last ten lines of each, unless --tail is given. If there are several containers, each line begins
-			with the name of its container.
-
-			With --follow the logs of pods that start later, and of containers that restart, are printed too,
-			until the command is interrupted.
-
-			Logs are printed unchanged, including escapes that a terminal obeys.`,
-		Example: `
-			kubectl akash-net logs akash1…/8438017/1
-
-			# One service, only new lines
-			kubectl akash-net logs akash1…/8438017/1 web -f --tail 0
-
-			# Everything from the last hour, with the time of each line
-			kubectl akash-net logs akash1…/8438017/1 --since 1h --tail -1 --timestamps
-
-			# The logs of containers before their restart
-			kubectl akash-net logs akash1…/8438017/1 --previous`,
-		Args: leaseAndService,
+		Args:  leaseAndService,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 {
 				if cmd.Flags().Changed("service") || cmd.Flags().Changed("container") {
@@ -195,18 +175,7 @@ func NewLeaseStatus(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status LEASE [SERVICE]",
 		Short: "Print the status of a lease and its services as Akash's gateway does",
-		Long: `
-			Print the status of a lease or of one of its services as JSON, as the gateway of Akash's provider
-			answers it: how many replicas are available, and their hosts, ports and leased addresses.
-
-			The exit code is 1 if nothing runs for the lease, or if it has no such service.`,
-		Example: `
-			kubectl akash-net status akash1…/8438017/1
-
-			# One service, and all of them as a table
-			kubectl akash-net status akash1…/8438017/1 web
-			kubectl akash-net status akash1…/8438017/1 -o wide`,
-		Args: leaseAndService,
+		Args:  leaseAndService,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return leaseStatus(cmd.Context(), c, args, output)
 		},

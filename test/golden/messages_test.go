@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -22,7 +23,7 @@ var (
 	line  = strings.NewReplacer("\n", `\n`, "\t", "", "\x00", "", "\x1b", "")
 )
 
-// What the programs can print is in one file, by package, to be read as a whole: each message says who did what to which object, and what to
+// What the programs can print is in one file, but for the help, by package, to be read as a whole: each message says who did what to which object, and what to
 // type next.
 func TestMessages(t *testing.T) {
 	var all strings.Builder
@@ -34,6 +35,12 @@ func TestMessages(t *testing.T) {
 			return err
 		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || name == "test" || name == "hack" || name == "bench"):
 			return filepath.SkipDir
+		case name == "plugin/help.md": // the help of the commands, which is read there
+			text, err := os.ReadFile(path)
+			if word := vague.Find(text); word != nil {
+				t.Errorf("%s: say who did what: %q", name, word)
+			}
+			return err
 		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 			return nil
 		}
