@@ -3,12 +3,16 @@ package render_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"testing"
 
 	netv1 "k8s.io/api/networking/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/emit"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // What the apply configurations say is what the API's own types understand.
@@ -47,5 +51,34 @@ func TestStrictTypes(t *testing.T) {
 	}
 	if len(seen) != len(types) {
 		t.Errorf("only %v were seen", seen)
+	}
+}
+
+// What a rendered object costs is counted in allocations, which do not vary, with a little to spare.
+func TestAllocationsOfAnObject(t *testing.T) {
+	d, cfg := definition(web("shop.example.com")), config.Default()
+	objects := 0
+	rendering := testing.AllocsPerRun(100, func() {
+		rendered, err := render.Lease(d, cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = len(rendered)
+	})
+	rendered, _ := render.Lease(d, cfg, nil)
+	e, err := emit.NewEncoder(io.Discard, emit.YAML)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writing := testing.AllocsPerRun(100, func() {
+		for _, o := range rendered {
+			if err := e.Encode(o.Config); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	const mostRendering, mostWriting = 25, 26
+	if n := float64(objects); rendering/n > mostRendering || writing/n > mostWriting {
+		t.Errorf("an object takes %.1f allocations to render and %.1f to write, more than %d and %d", rendering/n, writing/n, mostRendering, mostWriting)
 	}
 }

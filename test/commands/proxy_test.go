@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,6 +104,8 @@ type proxy struct {
 	before func(request string)
 	// told is called before an Event is passed on.
 	told func()
+	// wire is how many bytes of bodies went both ways.
+	wire atomic.Int64
 	// ahead is by how much the clock of the API server is ahead, as its answers show it.
 	ahead time.Duration
 }
@@ -180,6 +183,8 @@ func (l line) RoundTrip(in *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.wire.Add(int64(len(body)))
+	response.Body = counted{response.Body, &l.wire}
 	if !r.writes() {
 		if l.ahead != 0 {
 			date, _ := http.ParseTime(response.Header.Get("Date"))
@@ -197,6 +202,19 @@ func (l line) RoundTrip(in *http.Request) (*http.Response, error) {
 		return nil, io.ErrUnexpectedEOF
 	}
 	return response, nil
+}
+
+// counted counts what is read.
+type counted struct {
+	io.ReadCloser
+	sum *atomic.Int64
+}
+
+// Read implements io.Reader.
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.sum.Add(int64(n))
+	return n, err
 }
 
 // hold calls the functions, which may be nil, with each request from now on.

@@ -17,7 +17,6 @@ import (
 
 // What a reservation asks of the ledger does not grow with the number of other reservations.
 func TestRequestsDoNotGrow(t *testing.T) {
-	harness.NeedsLong(t)
 	free(t)
 	harness.Node(t, "many-1", nil, harness.Amounts("9", "9Gi"))
 	var requests atomic.Int64
