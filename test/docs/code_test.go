@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -171,4 +172,47 @@ func evaluate(e ast.Expr, known map[string]string) (string, bool) {
 		return left + right, ok && too && e.Op == token.ADD
 	}
 	return "", false
+}
+
+// The way of a host through apply -f has at most 80 stops, each of which is a function of a folder that its row names.
+func TestTheWayOfAHost(t *testing.T) {
+	const most = 80
+	row, quoted := regexp.MustCompile(`(?m)^\| \d+ \| ([^|]+) \| ([^|]+) \| [^|]+ \|$`), regexp.MustCompile("`([^`]+)`")
+	stops := 0
+	for _, m := range row.FindAllStringSubmatch(read(t, "docs/development.md"), -1) {
+		declared := map[string]bool{}
+		for _, folder := range quoted.FindAllStringSubmatch(m[1], -1) {
+			maps.Copy(declared, functions(t, folder[1]))
+		}
+		for _, stop := range quoted.FindAllStringSubmatch(m[2], -1) {
+			if stops++; !declared[stop[1]] {
+				t.Errorf("docs/development.md names %s, which no folder of %s declares", stop[1], m[1])
+			}
+		}
+	}
+	if stops < 50 || stops > most {
+		t.Errorf("%d stops, at most %d are wanted", stops, most)
+	}
+}
+
+// functions returns the names of the functions and methods of a folder.
+func functions(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root(t), folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				names[f.Name.Name] = true
+			}
+		}
+	}
+	return names
 }
