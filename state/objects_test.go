@@ -40,7 +40,9 @@ func TestObjectTables(t *testing.T) {
 	for _, file := range []string{"uses.txt", "objects.txt", "owned.txt"} {
 		table(t, file, map[string]func(*testing.T, string) string{
 			"hosts": func(t *testing.T, line string) string {
-				return each(HostUses(wordObject(t, line)), func(u Use) string { return statetest.Say(u) })
+				o := wordObject(t, line)
+				o.SetGroupVersionKind(kinds.Of(o.GetKind()).GroupVersionKind)
+				return each(HostUses(o), func(u Use) string { return statetest.Say(u) })
 			},
 			"addresses": func(t *testing.T, line string) string {
 				return each(ServiceUses(wordObject(t, line)), func(u Use) string { return u.Takes(u.Address.String()) + ": " + statetest.Say(u) })

@@ -97,31 +97,11 @@ func IsSolver(o *unstructured.Unstructured) bool {
 	}) {
 		return false
 	}
-	paths := routedPaths(o)
-	return len(paths) > 0 && !slices.ContainsFunc(paths, func(p string) bool { return !strings.HasPrefix(p, solverPrefix) })
-}
-
-// routedPaths returns all paths of an Ingress or an HTTPRoute, with "" for a missing one.
-func routedPaths(o *unstructured.Unstructured) (paths []string) {
-	rules, _ := Field(o.Object, "spec", "rules").([]any)
-	for _, rule := range rules {
-		at, below := Field(rule, "http", "paths"), []string{"path"}
-		if o.GetKind() == "HTTPRoute" {
-			at, below = Field(rule, "matches"), []string{"path", "value"}
-		}
-		list, _ := at.([]any)
-		if len(list) == 0 {
-			paths = append(paths, "")
-		}
-		for _, one := range list {
-			path, _ := Field(one, below...).(string)
-			paths = append(paths, path)
-		}
+	if o.GetKind() == admission.KindRoute || Field(o.Object, "spec", "defaultBackend") != nil {
+		return false
 	}
-	if Field(o.Object, "spec", "defaultBackend") != nil {
-		paths = append(paths, "")
-	}
-	return paths
+	routes := admission.RoutesOf(o)
+	return len(routes) > 0 && !slices.ContainsFunc(routes, func(r admission.Route) bool { return !strings.HasPrefix(r.Path, solverPrefix) })
 }
 
 // serverAlias is the annotation of ingress-nginx with further hosts of an Ingress, separated by commas (its

@@ -16,8 +16,8 @@ import (
 type Ground struct {
 	Name   string
 	Served state.Served
-	// wildcard is the name of the claim on the wildcard above the host; empty if there can be none.
-	wildcard string
+	// host is a host that is used. wildcard is the name of the claim on the wildcard above it; empty if there can be none.
+	host, wildcard string
 	// asked is true for an address that a Service asks for, whether it has it or not.
 	asked bool
 	// Claim and over are the claims as read after the object; nil if there is none.
@@ -34,7 +34,7 @@ func (g Ground) Standing() state.Standing {
 // names none; any part of the host of a DNS record that the group holds. All that asks what an object serves is a query of it.
 func (o Object) uses() (out []Ground) {
 	add := func(name, key, sharingKey string, u state.Use) {
-		g := Ground{Name: name, Served: state.Served{Group: o.Group, Key: key, SharingKey: sharingKey, Redirect: u.Redirect}}
+		g := Ground{Name: name, Served: state.Served{Group: o.Group, Key: key, SharingKey: sharingKey, Redirect: u.Redirect}, host: u.Host}
 		if over := state.WildcardOver(u.Host); over != "" {
 			g.wildcard = state.HostName(over)
 		}
@@ -367,20 +367,11 @@ func (s *Snapshot) isChosen(o Object, chosen state.Choice) bool {
 	if o.Kind == kinds.ProviderLeasedIP {
 		return slices.ContainsFunc(s.ClaimsOfPort(o), chosen.Claim)
 	}
-	if o.Kind == kinds.Service && slices.ContainsFunc(s.List(), func(c *state.Claim) bool {
-		return c.Kind == state.Endpoint && chosen.Claim(c) && c.SharingKey == state.ServiceObjectOf(o.Live).SharingKey
-	}) {
-		return true
-	}
-	if host := o.Record(); host != "" {
-		return chosen.Has(host)
-	}
-	uses := append(state.HostUses(o.Live), state.AddressUses(o.Live)...)
-	return slices.ContainsFunc(uses, func(u state.Use) bool {
-		if !u.Address.IsValid() {
-			return chosen.Has(u.Host)
+	return slices.ContainsFunc(o.uses(), func(g Ground) bool {
+		if g.host != "" {
+			return chosen.Has(g.host)
 		}
-		c := s.Claim(state.AddressName(u.Address))
+		c := s.Claim(g.Name)
 		return c != nil && chosen.Claim(c)
 	})
 }
