@@ -153,9 +153,8 @@ func objectsOf(s *observed.Snapshot, routers state.Routers) []state.OwnObject {
 
 // ownObject returns what the search for problems needs of an object.
 func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Ownership) state.OwnObject {
-	service := state.ServiceObjectOf(o)
 	out := state.OwnObject{
-		ObjectRef: observed.RefOf(kind, o), Ownership: whose, Since: service.Since, WrongWallet: state.WrongWalletOf(o),
+		ObjectRef: observed.RefOf(kind, o), Ownership: whose, Since: o.GetCreationTimestamp().Time, WrongWallet: state.WrongWalletOf(o),
 		Definition:  o.GetAnnotations()[lease.AnnotationDefinition],
 		ByOperators: slices.Contains(kinds.ServingKinds, kind) && o.GetLabels()[lease.LabelManaged] == "true",
 		ForOperator: o.GetAnnotations()[lease.AnnotationUpdatedAt] != "",
@@ -163,6 +162,7 @@ func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Owners
 	}
 	switch kind {
 	case kinds.Service:
+		service := state.ServiceObjectOf(o)
 		out.Uses, out.SharingKey = state.AddressUses(o), service.SharingKey
 		out.Port = state.PortWant{Protocol: service.Protocol, ExternalPort: service.Port, Service: service.Service, Port: service.ContainerPort}
 	case kinds.ProviderLeasedIP:
