@@ -130,7 +130,7 @@ vulncheck: ## look for known vulnerabilities in what the programs call, with gov
 .PHONY: bench
 bench: build testbed ## compare with helm, kustomize, kubectl and flux on the same inputs, in one run; BENCH=Render chooses; figures in bench/results
 	@$(TESTBED) build helm
-	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./bench ./state/admission | tee "bench/results/$$(date -u +%F).txt"
+	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./bench ./state/admission ./state/diagnose | tee "bench/results/$$(date -u +%F).txt"
 
 .PHONY: demo
 demo: build ## two tenants on a local control plane that goes on running; CLUSTER=current: on kubectl's, after a question

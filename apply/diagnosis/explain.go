@@ -90,9 +90,7 @@ func factsOf(s *observed.Snapshot, cfg *config.ProviderConfig, now time.Time, of
 			in.AddObject(o)
 		}
 	}
-	return diagnose.Facts{
-		Config: cfg, Now: now, Claims: in.Claims, Contents: in, Uses: s.HostUses, AddressUses: s.AddressUses, NodeUses: s.NodeUses,
-	}
+	return diagnose.Facts{Config: cfg, Now: now, Contents: in, Uses: s.HostUses, AddressUses: s.AddressUses}
 }
 
 // explainOrders explains what the orders among things have reserved. It leaves out what their leases use if the user

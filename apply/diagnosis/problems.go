@@ -55,7 +55,7 @@ func ProblemsIn(
 	if namespace == "" {
 		return found, nil
 	}
-	return diagnose.InNamespace(found, facts.Claims, namespace), nil
+	return diagnose.InNamespace(found, facts.Contents.Claims, namespace), nil
 }
 
 // Reading is what a snapshot has to contain to find problems.

@@ -243,7 +243,7 @@ func (w *World) Endpoint(name string) Explanation {
 // endpoints returns the claims on IP endpoints with the name, and on their addresses.
 func (w *World) endpoints(name string) []*state.Claim {
 	var claims []*state.Claim
-	for _, claim := range w.Claims {
+	for _, claim := range w.Contents.Claims {
 		if claim.Kind.HasPorts() && (claim.SharingKey == name || claim.SharingKey == lease.SharingKey(claim.Owner, name)) {
 			claims = append(claims, claim)
 		}

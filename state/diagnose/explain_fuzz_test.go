@@ -24,7 +24,7 @@ func FuzzOddClaims(f *testing.F) {
 			return
 		}
 		contents, cfg := view.Contents{Claims: []*state.Claim{&c}, Now: statetest.Minute(1)}, config.Default()
-		facts := Facts{Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.Subjects...), Contents: contents, Now: contents.Now}
+		facts := Facts{Config: cfg, Book: view.NewBook(cfg, contents, view.Subjects...), Contents: contents, Now: contents.Now}
 		_, _, _ = NewWorld(facts).Host(c.Thing), NewWorld(facts).IP(c.Addr()), Problems(facts)
 	})
 }

@@ -116,7 +116,7 @@ func (x *Explanation) addWildcard(w *World, host string) {
 func (x *Explanation) addHostsBelow(w *World, wildcard string) bool {
 	const shown = 5
 	var below []*state.Claim
-	for _, claim := range w.Claims {
+	for _, claim := range w.Contents.Claims {
 		if claim.Kind == state.Host && len(claim.Parts) > 0 && !claim.Ended(w.Now) && state.WildcardOver(claim.Thing) == wildcard {
 			below = append(below, claim)
 		}

@@ -179,7 +179,7 @@ func (w *World) IP(a netip.Addr) Explanation {
 	claim := w.claim(state.AddressName(a))
 	rows := w.ips[a]
 	others := claim.Squatters(w.AddressUses[a])
-	nodes := slices.DeleteFunc(slices.Clone(w.NodeUses), func(u state.Use) bool { return u.Address != a })
+	nodes := slices.DeleteFunc(slices.Clone(w.Contents.NodeUses), func(u state.Use) bool { return u.Address != a })
 	pool, inPool := w.Config.PoolFor(a)
 	switch {
 	case claim != nil:

@@ -52,9 +52,9 @@ func newFacts(t testing.TB) *facts {
 
 // find returns the problems, with the book computed from the same objects.
 func (f *facts) find() []state.Problem {
-	f.Contents.Claims, f.Contents.Now = f.Claims, f.Now
+	f.Contents.Now = f.Now
 	f.Book = view.NewBook(f.Config, f.Contents, view.SubjectPools)
-	if f.Runs == nil && slices.ContainsFunc(f.Claims, (*state.Claim).Marked) {
+	if f.Runs == nil && slices.ContainsFunc(f.Contents.Claims, (*state.Claim).Marked) {
 		f.Runs = []*state.Announcement{announced("n0nce", 0)}
 	}
 	return Problems(f.Facts)
@@ -206,7 +206,7 @@ func (f *facts) explain(t *testing.T, text string) Explanation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Contents.Claims, f.Contents.Now = f.Claims, f.Now
+	f.Contents.Now = f.Now
 	for _, o := range f.Objects {
 		of := state.Labelled{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Lease: o.Lease, HasLease: o.HasLease, Owner: o.Lease.Owner, Since: o.Since}
 		if o.Kind == kinds.ProviderLeasedIP.Singular {

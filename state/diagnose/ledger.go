@@ -23,7 +23,7 @@ func (w *World) ledgerObject(name, uid, version string) []state.ObjectRef {
 // takes a claim until the ledger is opened again that an uninstall has closed; one whose namespace is being deleted goes, and nothing opens it.
 func crashedRuns(w *World) (out []state.Problem) {
 	marked := map[string]bool{}
-	for _, c := range w.Claims {
+	for _, c := range w.Contents.Claims {
 		for _, nonce := range c.Nonces() {
 			marked[nonce] = true
 		}
@@ -137,7 +137,7 @@ func strayWorkloads(w *World) (out []state.Problem) {
 // command that asks.
 func knownGroups(w *World) sets.Set[lease.Group] {
 	known := sets.New[lease.Group]()
-	for _, c := range w.Claims {
+	for _, c := range w.Contents.Claims {
 		known.Insert(c.Writers()...)
 	}
 	for i := range w.Objects {

@@ -82,7 +82,7 @@ func squatters(w *World, base state.Problem, c *state.Claim) (out []state.Proble
 
 // nodeAddresses finds addresses of nodes in the configured ranges. No lease gets one from now on, but MetalLB's pool has it.
 func nodeAddresses(w *World) (out []state.Problem) {
-	for _, u := range state.InRanges(w.Config, w.NodeUses) {
+	for _, u := range state.InRanges(w.Config, w.Contents.NodeUses) {
 		message, plan := "ip.ranges has the address of "+u.String()+": "+state.NodeAddressMeans, state.ExcludeAddress(u.Address)
 		if c := w.claims[state.AddressName(u.Address)]; c != nil && c.Held() {
 			message += "; " + c.Owner + " holds it"
@@ -103,7 +103,7 @@ func (p *problems) findExhausted() {
 		}
 		var freed []string
 		var leave []*state.Fix
-		for _, c := range p.w.Claims {
+		for _, c := range p.w.Contents.Claims {
 			if c.Kind == state.Address && row.Contains(c.Addr()) {
 				if fixes := p.givenUp(c); len(fixes) > 0 {
 					freed, leave = append(freed, c.Thing), append(leave, fixes...)
@@ -163,7 +163,7 @@ func poolProblems(w *World) (out []state.Problem) {
 	if w.Config.IP.Mode == config.ModePool {
 		return out
 	}
-	used := view.UsedAddresses(w.Claims, w.Contents.Services)
+	used := view.UsedAddresses(w.Contents.Claims, w.Contents.Services)
 	for _, o := range w.Contents.Pools {
 		base := state.Problem{Thing: o.Name}
 		if lacks := missingRanges(w, o); len(lacks) > 0 {

@@ -17,7 +17,7 @@ func TestRecordThatIsGone(t *testing.T) {
 	cfg := config.Default()
 	cfg.DNS.Form = config.DNSEndpoint
 	found := func(objects ...[]dns.Record) (texts []string) {
-		f := Facts{Config: cfg, Book: &view.Book{}, Claims: []*state.Claim{claimtest.HostClaim(host, shop, "")}}
+		f := Facts{Config: cfg, Book: &view.Book{}, Contents: view.Contents{Claims: []*state.Claim{claimtest.HostClaim(host, shop, "")}}}
 		for _, records := range objects {
 			r := OwnRecord{Ref: state.ObjectRef{Kind: "dnsendpoint", Namespace: shop.Namespace(), Name: host}, Want: []dns.Record{v4, v6}, Known: true}
 			r.Object.Kind, r.Object.Host, r.Object.Lease, r.Object.HasLease, r.Object.Records = "dnsendpoint", host, shop, true, records

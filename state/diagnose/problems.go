@@ -34,7 +34,7 @@ func Problems(f Facts) []state.Problem {
 	p.findDrift()
 	p.addAll(crashedRuns(p.w)...)
 	p.addAll(keptProblems(p.w)...)
-	for _, c := range f.Claims {
+	for _, c := range f.Contents.Claims {
 		p.checkClaim(c)
 	}
 	for i := range f.Objects {

@@ -158,7 +158,7 @@ func TestRepairTouchesNothingLive(t *testing.T) {
 					r.Errorf("what is not ours is deleted: %s", told(p))
 				}
 				for _, u := range f.Objects[i].Uses {
-					for _, c := range f.Claims {
+					for _, c := range f.Contents.Claims {
 						part := c.Part(u.PartKey(&f.Objects[i]))
 						if c.Thing == u.Thing() && part != nil && f.Objects[i].Of(part.Lease.Group()) && part.Run == "" && isLive(f, c, part.Key) && (!c.Kind.HasPorts() || c.SharingKey == u.SharingKey) {
 							r.Errorf("what serves a live claim is deleted: %s\n%s", told(p), strings.Join(append(claims, objects...), "\n"))

@@ -302,7 +302,7 @@ func (f *facts) obey(t *testing.T, line string) {
 	case "use":
 		f.obeyUse(t, words, fields)
 	case "node":
-		f.NodeUses = append(f.NodeUses, state.Use{Kind: "node", Name: words[0], Address: netip.MustParseAddr(words[1])})
+		f.Contents.NodeUses = append(f.Contents.NodeUses, state.Use{Kind: "node", Name: words[0], Address: netip.MustParseAddr(words[1])})
 	case "own":
 		f.Own = rest
 	case "closed":
@@ -393,7 +393,7 @@ func (f *facts) obeyClaim(t *testing.T, rest string) {
 	for _, g := range c.Writers() {
 		f.inhabit(lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq, OSeq: 1, Provider: "akash1p"})
 	}
-	f.Claims = append(f.Claims, c)
+	f.Contents.Claims = append(f.Contents.Claims, c)
 	for _, p := range c.Parts {
 		if p.Run != "" {
 			f.run(state.NonceOf(p.Run), p.Lease.Group(), statetest.Minute(0))

@@ -22,16 +22,13 @@ import (
 type Facts struct {
 	Config *config.ProviderConfig
 	// Now is by the API server's clock.
-	Now    time.Time
-	Claims []*state.Claim
-	// Book and Contents are the rows, and what they are computed from.
+	Now time.Time
+	// Book and Contents are the rows, and what they are computed from: claims, objects of leases, addresses of nodes.
 	Book     *view.Book
 	Contents view.Contents
 	// Uses are the routes and ProviderHosts of each host, AddressUses the Services that use each address, whoever wrote them.
 	Uses        map[string][]state.Use
 	AddressUses map[netip.Addr][]state.Use
-	// NodeUses are the addresses of the nodes, as far as they may be read.
-	NodeUses []state.Use
 	// Records are this program's DNS records.
 	Records []OwnRecord
 
@@ -131,7 +128,7 @@ type tenant struct {
 // NewWorld returns the facts in a form in which each is found at once.
 func NewWorld(f Facts) *World {
 	w := &World{
-		Facts: f, claims: make(map[string]*state.Claim, len(f.Claims)), sharing: map[string][]*state.Claim{}, tenants: map[lease.Group]*tenant{},
+		Facts: f, claims: make(map[string]*state.Claim, len(f.Contents.Claims)), sharing: map[string][]*state.Claim{}, tenants: map[lease.Group]*tenant{},
 		services: map[string][]*state.ServiceObject{}, declarations: map[[2]string]*state.OwnObject{}, named: map[[2]string]*state.OwnObject{},
 		written: map[string]bool{}, runs: map[string]*state.Announcement{}, working: map[lease.Group]bool{}, records: recordsByHost(f.Records), pools: state.NewPoolIndex(f.Contents.Pools),
 		hosts: map[string][]view.HostRow{}, ips: map[netip.Addr][]view.IPRow{},
@@ -173,7 +170,7 @@ func NewWorld(f Facts) *World {
 
 // indexClaims finds claims. What says that it is no claim, and has the name of one, keeps others from claiming.
 func (w *World) indexClaims() {
-	for _, c := range w.Claims {
+	for _, c := range w.Contents.Claims {
 		w.claims[c.Name()] = c
 		for _, g := range c.Writers() {
 			of := w.of(g)
