@@ -29,6 +29,7 @@ import (
 //	host       a ProviderHost or a route
 //	port       a ProviderLeasedIP
 //	backend    a route with one rule gets the backend web:80; one that does not look like ours is left as it is
+//	lease      a problem names a lease, or only as much of it as a deployment group
 //	declared   the backend that Akash's object declares is read from the field that its kind has for the port
 //	service    a LoadBalancer Service
 //	pool       an IPAddressPool
@@ -70,6 +71,9 @@ func TestObjectTables(t *testing.T) {
 					t.Fatal(err)
 				}
 				return string(text)
+			},
+			"lease": func(_ *testing.T, line string) string {
+				return Problem{Lease: strings.ReplaceAll(line, "AKASH", "akash1")}.ID().String()
 			},
 			"declared": func(t *testing.T, line string) string {
 				service, port := DeclaredBackend(wordObject(t, line))

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
@@ -390,4 +392,21 @@ func Stranded(was, next *config.ProviderConfig, claims []*Claim, pools []PoolObj
 	})
 	slices.SortFunc(stranded, func(a, b *Claim) int { return a.Addr().Compare(b.Addr()) })
 	return stranded
+}
+
+// AddressesWithout returns the addresses of a pool without ranges, and whether that changes it.
+func AddressesWithout(pool *unstructured.Unstructured, ranges []config.Range) (rest []any, changed bool) {
+	texts, _, _ := unstructured.NestedStringSlice(pool.Object, "spec", "addresses")
+	for _, text := range texts {
+		was, err := config.ParseRange(text)
+		if err != nil || !slices.ContainsFunc(ranges, was.Overlaps) {
+			rest = append(rest, text)
+			continue
+		}
+		changed = true
+		for _, piece := range (config.Ranges{Exclude: ranges}).Pieces(was) {
+			rest = append(rest, piece.MetalLB())
+		}
+	}
+	return rest, changed
 }

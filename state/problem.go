@@ -96,6 +96,18 @@ type Problem struct {
 // Name returns the name of the problem for repair, for example "BlockedHost/bad.example.com".
 func (x Problem) Name() string { return x.Problem + "/" + x.Thing }
 
+// ID returns the lease of the problem, without order and provider if it names only a deployment group.
+func (x Problem) ID() lease.ID {
+	if id, err := lease.ParseID(x.Lease); err == nil {
+		return id
+	}
+	g, err := lease.ParseGroup(x.Lease)
+	if err != nil {
+		return lease.ID{}
+	}
+	return lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}
+}
+
 // Repair returns the command that fixes the problem: Command, or a repair of this problem alone; empty if somebody else has to.
 func (x Problem) Repair() string {
 	if x.Command == "" && x.Fix != nil {

@@ -5,7 +5,10 @@ package migrate
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -140,6 +143,24 @@ func (m *Migration) Run(ctx context.Context) error {
 		l.reportDone(m.opts.KeepOld)
 	}
 	return report.Gather(errs)
+}
+
+// Group moves the routes of a deployment group to the configured kind, and fails if one stays.
+func Group(ctx context.Context, c *command.Command, g lease.Group) error {
+	m, err := Plan(ctx, c, func(id lease.ID) bool { return id.Group() == g }, Options{Overlap: Overlap, Settle: ForTTL})
+	switch {
+	case err != nil:
+		return err
+	case m.Routes() == 0:
+		return errors.New("no route of it is to move: one that neither this program nor Akash's provider wrote is not moved; delete the one that is not wanted")
+	}
+	if err := m.Run(ctx); err != nil {
+		return err
+	}
+	if staying := m.Staying(); len(staying) > 0 {
+		return fmt.Errorf("for now %s stays, until DNS leads to the new route", strings.Join(staying, ", "))
+	}
+	return nil
 }
 
 // transact works on leases in one transaction, by another reading of the cluster. move returns what is done for a lease, or why nothing

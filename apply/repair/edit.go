@@ -188,7 +188,7 @@ func (r *repair) narrow(ctx context.Context, f *state.Fix) (note string, err err
 	if err != nil || live == nil || string(live.GetUID()) != f.Object().UID {
 		return note, err
 	}
-	rest, changed := addressesWithout(live, f.Ranges)
+	rest, changed := state.AddressesWithout(live, f.Ranges)
 	switch {
 	case !changed:
 		return note, nil
@@ -208,23 +208,6 @@ func (r *repair) narrow(ctx context.Context, f *state.Fix) (note string, err err
 		}
 	}
 	return note, x.Remove(ctx, observed.Object{Kind: kinds.IPAddressPool, Live: live}, report.Deleted)
-}
-
-// addressesWithout returns the addresses of a pool without ranges, and whether that changes it.
-func addressesWithout(pool *unstructured.Unstructured, ranges []config.Range) (rest []any, changed bool) {
-	texts, _, _ := unstructured.NestedStringSlice(pool.Object, "spec", "addresses")
-	for _, text := range texts {
-		was, err := config.ParseRange(text)
-		if err != nil || !slices.ContainsFunc(ranges, was.Overlaps) {
-			rest = append(rest, text)
-			continue
-		}
-		changed = true
-		for _, piece := range (config.Ranges{Exclude: ranges}).Pieces(was) {
-			rest = append(rest, piece.MetalLB())
-		}
-	}
-	return rest, changed
 }
 
 // The writes of single objects of the ledger, each pinned to how it was read.
@@ -273,15 +256,13 @@ func (r *repair) forgetStray(ctx context.Context, m *state.Fix) error {
 	return asChanged(reading.UntilKept(ctx, r.command.Ledger, m.Group, func(ctx context.Context) error { return r.command.Ledger.Forget(ctx, d) }))
 }
 
-// takeFields makes the managers of the leases own their parts of a claim again.
-func (r *repair) takeFields(ctx context.Context, f *state.Fix) error {
+// ownParts makes the managers of the leases own their parts of a claim again.
+func (r *repair) ownParts(ctx context.Context, f *state.Fix) (err error) {
 	c := f.Parts.Claim
-	for _, g := range c.Unmanaged {
-		now, err := r.command.Ledger.Seize(ctx, c, g, c.Entries(g))
-		if err != nil {
+	for _, g := range f.Parts.Claim.Unmanaged {
+		if c, err = r.command.Ledger.Seize(ctx, c, g, c.Entries(g)); err != nil {
 			return asChanged(err)
 		}
-		c = now
 	}
 	return nil
 }

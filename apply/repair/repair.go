@@ -30,14 +30,8 @@ import (
 type Options struct {
 	// CrashedAfter is after how long without a write a run counts as crashed.
 	CrashedAfter time.Duration
-	// Problems are the names of the problems to fix. Without any, all that are safe to fix automatically are fixed.
-	Problems []string
-	// Leases are the deployment groups whose problems are to be fixed beside the named ones, as all are without any of both.
-	Leases []lease.Group
-	// Things are the hosts and addresses whose problems are to be fixed, too.
-	Things []string
-	// Namespace limits the repair to problems of the leases in it; empty means all.
-	Namespace string
+	// Of says which problems to fix. If it names none, all that are safe to fix automatically are fixed.
+	Of diagnose.Selection
 	// Definitions are definitions of leases: applying one fixes the problems of its lease that an apply fixes.
 	Definitions []*lease.Definition
 	// ConfigFile is the file that the configuration was read from; empty if it was read from the cluster.
@@ -67,8 +61,8 @@ func Repair(ctx context.Context, a *apply.Applier, opts Options) error {
 	if err != nil {
 		return err
 	}
-	problems, err := r.selected(found)
-	if err != nil {
+	problems := opts.Of.Of(found, r.snapshot.List())
+	if err := opts.Of.Check(problems, r.snapshot.List()); err != nil {
 		return err
 	}
 	return r.repairAll(ctx, problems)
@@ -134,7 +128,7 @@ func (r *repair) run(ctx context.Context, problems []state.Problem, count func()
 	problems = slices.Concat(first, last)
 	for i, p := range problems {
 		if err := r.handle(ctx, p, i >= len(first)); err != nil {
-			return r.unfinished(p, problems[i+1:]), err
+			return r.unfinished(problems[i:]), err
 		}
 		count()
 	}
@@ -203,10 +197,10 @@ func (r *repair) forgetEnded(ctx context.Context, found []state.Problem) error {
 // handle fixes a problem, or notes why it remains. An error ends the whole repair.
 func (r *repair) handle(ctx context.Context, p state.Problem, apply bool) error {
 	e := report.Event{
-		Time: time.Now(), Action: report.Repaired, Lease: leaseOf(p),
+		Time: time.Now(), Action: report.Repaired, Lease: p.ID(),
 		Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan,
 	}
-	named := len(r.asked.Problems) > 0
+	named := len(r.asked.Of.Problems) > 0
 	if def := r.defs[groupOf(p)]; apply && def != nil {
 		e.Message = "apply the definition at " + place(def.At) + " again"
 	}
@@ -266,63 +260,6 @@ func (r *repair) fix(ctx context.Context, p state.Problem, apply bool) (note str
 	return "", err
 }
 
-// NoProblemError reports that named problems do not exist.
-type NoProblemError struct{ Names []string }
-
-func (e *NoProblemError) Error() string {
-	verb := "is no problem"
-	if len(e.Names) > 1 {
-		verb = "are no problems"
-	}
-	text := fmt.Sprintf("%s %s of this cluster now, and nothing was changed; \"kubectl akash-net repair --dry-run\" lists those that there are",
-		strings.Join(e.Names, ", "), verb)
-	if slices.ContainsFunc(e.Names, func(name string) bool { return strings.HasPrefix(name, state.Drift+"/") }) {
-		text += "; fields that somebody has set are taken back with: kubectl akash-net apply -f FILE --force-conflicts"
-	}
-	return text
-}
-
-// selected returns the named problems and those of what is named, or all if nothing is named, in the selected namespace. It is an error
-// to name what does not exist.
-func (r *repair) selected(problems []state.Problem) ([]state.Problem, error) {
-	chosen := r.chosen(problems)
-	for _, g := range r.asked.Leases {
-		if len(r.snapshot.Held[g]) == 0 && len(diagnose.OfLeases(chosen, nil, []lease.Group{g})) == 0 {
-			return nil, fmt.Errorf("lease/%s holds nothing, and nothing was changed; is its name right? \"kubectl akash-net leases\" lists the leases", g)
-		}
-	}
-	for _, name := range r.asked.Things {
-		held := func(c *state.Claim) bool { return c.Thing == name }
-		if len(diagnose.OfThing(chosen, name)) == 0 && !slices.ContainsFunc(r.snapshot.List(), held) {
-			return nil, fmt.Errorf("nobody holds %s, it has no problem, and nothing was changed; is its name right? \"kubectl akash-net state\" lists what is held", name)
-		}
-	}
-	unknown := slices.DeleteFunc(slices.Clone(r.asked.Problems), func(name string) bool {
-		return slices.ContainsFunc(chosen, func(p state.Problem) bool { return p.Name() == name })
-	})
-	if len(unknown) > 0 {
-		return nil, &NoProblemError{Names: unknown}
-	}
-	return chosen, nil
-}
-
-// chosen returns the problems that the command is to work on, of those that exist now.
-func (r *repair) chosen(problems []state.Problem) []state.Problem {
-	if r.asked.Namespace != "" {
-		problems = diagnose.InNamespace(problems, r.snapshot.List(), r.asked.Namespace)
-	}
-	if len(r.asked.Problems) == 0 && len(r.asked.Leases) == 0 && len(r.asked.Things) == 0 {
-		return problems
-	}
-	of := diagnose.OfLeases(problems, r.snapshot.List(), r.asked.Leases)
-	for _, name := range r.asked.Things {
-		of = append(of, diagnose.OfThing(problems, name)...)
-	}
-	return slices.DeleteFunc(problems, func(p state.Problem) bool {
-		return !slices.Contains(r.asked.Problems, p.Name()) && !slices.ContainsFunc(of, p.Same)
-	})
-}
-
 // live returns an object as it was read, or nil.
 func (r *repair) live(ref state.ObjectRef) *unstructured.Unstructured {
 	return r.snapshot.At(kinds.Of(ref.Kind), ref.Namespace, ref.Name)
@@ -340,24 +277,12 @@ var ways = map[state.Way]func(*repair, context.Context, *state.Fix) (note string
 	state.NarrowPool:   (*repair).narrow,
 	state.MakePool:     quiet((*repair).makePool),
 	state.WriteRecords: quiet((*repair).writeRecords),
-	state.OwnParts:     quiet((*repair).takeFields),
+	state.OwnParts:     quiet((*repair).ownParts),
 }
 
 // quiet is a way that leaves nothing to do.
 func quiet(way func(*repair, context.Context, *state.Fix) error) func(*repair, context.Context, *state.Fix) (string, error) {
 	return func(r *repair, ctx context.Context, f *state.Fix) (string, error) { return "", way(r, ctx, f) }
-}
-
-// leaseOf returns the lease of a problem, without order and provider if the problem names only a deployment group.
-func leaseOf(p state.Problem) lease.ID {
-	if id, err := lease.ParseID(p.Lease); err == nil {
-		return id
-	}
-	g, err := lease.ParseGroup(p.Lease)
-	if err != nil {
-		return lease.ID{}
-	}
-	return lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}
 }
 
 // place returns the file and line of a definition.
@@ -372,7 +297,7 @@ func place(at lease.Place) string {
 // about that, and nothing else. What it could not do it has reported.
 func Follow(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, groups []lease.Group) error {
 	err := only(ctx, a, crashedAfter, func(p state.Problem) bool {
-		return p.Fix.Is(state.Follow) && (slices.Contains(groups, p.Fix.Parts.Group) || slices.Contains(groups, leaseOf(p).Group()))
+		return p.Fix.Is(state.Follow) && (slices.Contains(groups, p.Fix.Parts.Group) || slices.Contains(groups, p.ID().Group()))
 	})
 	if _, told := errors.AsType[*Unmended](err); told {
 		return nil
@@ -384,7 +309,7 @@ func Follow(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, g
 // gone, as Repair without names does, and nothing else. It returns Unmended if some of that remains.
 func Finish(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, groups []lease.Group) error {
 	return only(ctx, a, crashedAfter, func(p state.Problem) bool {
-		return (p.Problem == state.CrashedRun || p.Problem == state.NamespaceGone) && slices.Contains(groups, leaseOf(p).Group())
+		return (p.Problem == state.CrashedRun || p.Problem == state.NamespaceGone) && slices.Contains(groups, p.ID().Group())
 	})
 }
 
@@ -400,6 +325,6 @@ func only(ctx context.Context, a *apply.Applier, crashedAfter time.Duration, cho
 		return err
 	}
 	return r.repairAll(ctx, slices.DeleteFunc(found, func(p state.Problem) bool {
-		return !chosen(p) || suspended[leaseOf(p).Group()] || p.Fix.Is(state.Follow) && suspended[p.Fix.Parts.Group]
+		return !chosen(p) || suspended[p.ID().Group()] || p.Fix.Is(state.Follow) && suspended[p.Fix.Parts.Group]
 	}))
 }

@@ -25,18 +25,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
-// What repair writes of routes, and says: testdata/objects.txt.
-//
-//	lease     what repair says of a problem names the lease, or as much of it as the problem does
-func TestObjects(t *testing.T) {
-	golden.Rules{
-		"lease": func(line string) string {
-			short := strings.NewReplacer("OWNER", ot.Shop.Owner, "PROVIDER", ot.Shop.Provider)
-			return strings.NewReplacer(ot.Shop.Owner, "OWNER", ot.Shop.Provider, "PROVIDER").Replace(leaseOf(state.Problem{Lease: short.Replace(line)}).String())
-		},
-	}.Check(t, "testdata/objects.txt")
-}
-
 // repairOf is the repair of a cluster with these claims and objects.
 func repairOf(opts Options, claims []*state.Claim, objects ...*unstructured.Unstructured) *repair {
 	return &repair{
@@ -49,7 +37,6 @@ func repairOf(opts Options, claims []*state.Claim, objects ...*unstructured.Unst
 //
 //	will      [asked] WORD...: one that needs a decision ("manual") is fixed when it is asked for by name, if naming repairs it ("named"), or when a
 //	          definition that is given, which is shop's, fixes it; "apply", "kept" and "move" are its repair, of a lease
-//	selected  named problems of A/x and B/y, or "all", are selected, and a name that no problem has is an error
 func TestChosen(t *testing.T) {
 	golden.Rules{
 		"will": func(line string) string {
@@ -59,7 +46,7 @@ func TestChosen(t *testing.T) {
 				mend, of, _ := strings.Cut(word, "=")
 				switch mend {
 				case "asked":
-					opts.Problems = []string{"P/x"}
+					opts.Of.Problems = []string{"P/x"}
 				case "manual":
 					p.Manual = true
 				case "named":
@@ -72,21 +59,6 @@ func TestChosen(t *testing.T) {
 			}
 			r := repairOf(opts, nil)
 			return fmt.Sprintf("%t, by a definition %t", r.willRepair(p), r.byDefinition(p))
-		},
-		"selected": func(line string) string {
-			opts := Options{Problems: strings.Fields(line)}
-			if line == "all" {
-				opts.Problems = nil
-			}
-			got, err := repairOf(opts, nil).selected([]state.Problem{{Problem: "A", Thing: "x"}, {Problem: "B", Thing: "y"}})
-			if err != nil {
-				return "! " + err.Error()
-			}
-			var names []string
-			for _, p := range got {
-				names = append(names, p.Name())
-			}
-			return strings.Join(names, " ")
 		},
 	}.Check(t, "testdata/chosen.txt")
 }

@@ -26,12 +26,12 @@ func (r *repair) repairAll(ctx context.Context, problems []state.Problem) error 
 		return err
 	}
 	crashed := func(p state.Problem) bool { return p.Problem == state.CrashedRun }
-	if len(r.asked.Problems) == 0 && r.command.Cluster.Waits() && slices.ContainsFunc(others, crashed) {
+	if len(r.asked.Of.Problems) == 0 && r.command.Cluster.Waits() && slices.ContainsFunc(others, crashed) {
 		found, err := r.find(ctx) // a turn ends them for its own groups alone
 		if err != nil {
 			return err
 		}
-		announced = append(announced, slices.DeleteFunc(r.chosen(found), func(p state.Problem) bool { return isOther(p) || slices.ContainsFunc(announced, p.Same) })...)
+		announced = append(announced, slices.DeleteFunc(r.asked.Of.Of(found, r.snapshot.List()), func(p state.Problem) bool { return isOther(p) || slices.ContainsFunc(announced, p.Same) })...)
 	}
 	if err := r.endAnnouncements(ctx, announced); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (r *repair) endAnnouncements(ctx context.Context, problems []state.Problem)
 		return err
 	}
 	for _, p := range problems {
-		e := report.Event{Time: time.Now(), Action: report.Repaired, Lease: leaseOf(p), Kind: p.Problem, Name: p.Thing, Message: p.Plan}
+		e := report.Event{Time: time.Now(), Action: report.Repaired, Lease: p.ID(), Kind: p.Problem, Name: p.Thing, Message: p.Plan}
 		if nonce, _ := state.AnnouncedNonce(p.Thing); r.command.Cluster.Waits() {
 			switch now, err := r.command.Ledger.Announcement(ctx, nonce); {
 			case err != nil:
@@ -105,8 +105,10 @@ func (r *repair) repairInTurns(ctx context.Context, problems []state.Problem) er
 			r.turn = t
 			if slices.ContainsFunc(part, r.willRepair) {
 				var came turn.Came
-				if came, err = t.Begin(ctx); err == nil && came.Met {
-					part, err = r.findAgain(ctx, part)
+				if came, err = t.Begin(ctx); err == nil && came.Met { // look again: those that are still there are repaired
+					was := part
+					part, err = r.find(ctx)
+					part = slices.DeleteFunc(part, func(now state.Problem) bool { return !slices.ContainsFunc(was, now.Same) })
 				}
 			}
 			if err == nil {
@@ -123,34 +125,23 @@ func (r *repair) repairInTurns(ctx context.Context, problems []state.Problem) er
 
 // unfinished returns the deployment groups of a problem whose repair was ended by an error, and those of crashed commands
 // among the problems that were still to be repaired. An apply has recorded its own unfinished groups.
-func (r *repair) unfinished(at state.Problem, rest []state.Problem) (groups []lease.Group) {
-	if !r.byDefinition(at) {
-		groups = r.writtenFor(at)
-	}
-	for _, p := range rest {
-		if p.Problem == state.CrashedRun {
+func (r *repair) unfinished(rest []state.Problem) (groups []lease.Group) {
+	for i, p := range rest {
+		if i == 0 && !r.byDefinition(p) || i > 0 && p.Problem == state.CrashedRun {
 			groups = append(groups, r.writtenFor(p)...)
 		}
 	}
 	return slices.DeleteFunc(groups, func(g lease.Group) bool { return g == lease.Group{} })
 }
 
-// findAgain reads the cluster again and returns those of the problems that still exist.
-func (r *repair) findAgain(ctx context.Context, problems []state.Problem) ([]state.Problem, error) {
-	found, err := r.find(ctx)
-	return slices.DeleteFunc(found, func(now state.Problem) bool {
-		return !slices.ContainsFunc(problems, now.Same)
-	}), err
-}
-
 // willRepair reports whether this command will fix the problem.
 func (r *repair) willRepair(p state.Problem) bool {
-	return r.byDefinition(p) || !p.Manual || p.Named && len(r.asked.Problems) > 0
+	return r.byDefinition(p) || !p.Manual || p.Named && len(r.asked.Of.Problems) > 0
 }
 
 // byDefinition reports whether applying a definition fixes the problem.
 func (r *repair) byDefinition(p state.Problem) bool {
-	return groupOf(p) != lease.Group{} && (r.defs[groupOf(p)] != nil || p.Fix.Kept && (!p.Manual || len(r.asked.Problems) > 0 && p.Named))
+	return groupOf(p) != lease.Group{} && (r.defs[groupOf(p)] != nil || p.Fix.Kept && (!p.Manual || len(r.asked.Of.Problems) > 0 && p.Named))
 }
 
 // groupOf returns the deployment group whose definition a repair applies or whose routes it moves; zero for any other.
@@ -177,7 +168,7 @@ func (r *repair) groupsOf(problems []state.Problem) (groups []lease.Group, n int
 
 // writtenFor returns the deployment groups for which the repair of a problem may write. It may include the zero group.
 func (r *repair) writtenFor(p state.Problem) []lease.Group {
-	groups := []lease.Group{leaseOf(p).Group()}
+	groups := []lease.Group{p.ID().Group()}
 	if p.Fix == nil {
 		return groups
 	}

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -251,19 +249,5 @@ func (r *repair) migrateRoutes(ctx context.Context, g lease.Group) error {
 			r.command.Send(e)
 		}
 	}
-	m, err := migrate.Plan(ctx, command.New(r.command.Cluster, opts), func(id lease.ID) bool { return id.Group() == g },
-		migrate.Options{Overlap: migrate.Overlap, Settle: migrate.ForTTL})
-	switch {
-	case err != nil:
-		return err
-	case m.Routes() == 0:
-		return errors.New("no route of it is to move: one that neither this program nor Akash's provider wrote is not moved; delete the one that is not wanted")
-	}
-	if err := m.Run(ctx); err != nil {
-		return err
-	}
-	if staying := m.Staying(); len(staying) > 0 {
-		return fmt.Errorf("for now %s stays, until DNS leads to the new route", strings.Join(staying, ", "))
-	}
-	return nil
+	return migrate.Group(ctx, command.New(r.command.Cluster, opts), g)
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
 
 // repairFlags are the flags of repair.
@@ -101,7 +102,7 @@ func (f *repairFlags) run(ctx context.Context, names []string) error {
 	if err := f.open(ctx); err != nil {
 		return err
 	}
-	opts := repair.Options{CrashedAfter: f.crashed.after, Problems: names, Leases: f.leases, Things: f.things, Namespace: f.namespace, ConfigFile: f.c.ConfigFile}
+	opts := repair.Options{CrashedAfter: f.crashed.after, Of: diagnose.Selection{Problems: names, Leases: f.leases, Things: f.things, Namespace: f.namespace}, ConfigFile: f.c.ConfigFile}
 	if f.input.Given() {
 		if err := f.collect(ctx); err != nil {
 			return err
