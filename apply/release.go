@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -242,11 +241,7 @@ func (r ending) stays(ctx context.Context, live *unstructured.Unstructured) (why
 		return "", err
 	}
 	if len(names) > 0 {
-		why := "it is not empty: " + strings.Join(names[:min(len(names), maxNames)], ", ")
-		if more := len(names) - maxNames; more > 0 {
-			why += fmt.Sprintf(" and %d more", more)
-		}
-		return why, nil
+		return "it is not empty: " + lease.Some(names, maxNames), nil
 	}
 	if r.of.Snapshot.WrittenByOthers(r.of.Group) > 0 {
 		return "Akash's provider serves the lease", nil

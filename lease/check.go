@@ -327,6 +327,15 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// Some joins names, of which it counts those after the first ones.
+func Some(names []string, first int) string {
+	text := strings.Join(names[:min(len(names), first)], ", ")
+	if more := len(names) - first; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // maxMessage is the length of the longest message about one problem, in bytes.
 const maxMessage = 2048
 

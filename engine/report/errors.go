@@ -316,12 +316,7 @@ type EndlessError struct {
 }
 
 func (e *EndlessError) Error() string {
-	const most = 10
-	text := strings.Join(e.Things[:min(len(e.Things), most)], ", ")
-	if more := len(e.Things) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return fmt.Sprintf("%s holds %s for good, and --expires would let others take it later. Nothing was changed; leave out --expires", e.Holder, text)
+	return fmt.Sprintf("%s holds %s for good, and --expires would let others take it later. Nothing was changed; leave out --expires", e.Holder, lease.Some(e.Things, 10))
 }
 
 // SourceError says that the ledger keeps of which source a lease is, and that another one was to decide on it. Nothing was changed.

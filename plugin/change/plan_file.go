@@ -183,19 +183,14 @@ func definitionsOf(ctx context.Context, p plan.Plan, name string, cfg *config.Pr
 	defs := make([]*lease.Definition, 0, len(p.Leases))
 	for i, l := range p.Leases {
 		at := fmt.Sprintf("%s: leases[%d].definition", name, i)
-		var found []*lease.Definition
 		opts := input.Options{DocumentSize: int64(cfg.Limits.DocumentSize), Workloads: p.Settings.Workloads}
-		problems, err := input.Read(ctx, bytes.NewReader(l.Definition), at, opts, func(def *lease.Definition) error {
-			found = append(found, def)
-			return nil
-		})
-		if err != nil {
+		found, problems, err := input.All(ctx, bytes.NewReader(l.Definition), at, opts)
+		switch errs := problems.Errors(); {
+		case err != nil:
 			return nil, err
-		}
-		if errs := problems.Errors(); len(errs) > 0 {
+		case len(errs) > 0:
 			return nil, errs
-		}
-		if len(found) != 1 || found[0].Lease.String() != l.Lease {
+		case len(found) != 1 || found[0].Lease.String() != l.Lease:
 			return nil, lease.Problems{{Message: fmt.Sprintf("%s: it must be the definition of lease %s", at, l.Lease)}}
 		}
 		defs = append(defs, found[0])

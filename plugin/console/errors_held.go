@@ -26,11 +26,7 @@ func areText(names []string) string {
 	if len(names) == 1 {
 		return names[0] + " is"
 	}
-	text := strings.Join(names[:min(len(names), maxNamed)], ", ")
-	if more := len(names) - maxNamed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text + " are"
+	return lease.Some(names, maxNamed) + " are"
 }
 
 // printHeld prints the things that other leases hold, and how to get them.

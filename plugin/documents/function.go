@@ -120,11 +120,8 @@ func (f *functionCall) definitions(
 			return
 		}
 		opts := input.Options{DocumentSize: int64(limits.DocumentSize), Workloads: workloads}
-		problems, err := input.Read(ctx, strings.NewReader(text), name, opts, func(def *lease.Definition) error {
-			defs = append(defs, def)
-			return nil
-		})
-		f.problems = append(f.problems, problems...)
+		found, problems, err := input.All(ctx, strings.NewReader(text), name, opts)
+		defs, f.problems = append(defs, found...), append(f.problems, problems...)
 		if err != nil {
 			f.problems.Add(lease.Place{File: name}, "%v", err)
 		}

@@ -138,6 +138,16 @@ func Group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// Args returns the cobra.PositionalArgs of commands that take from least to most arguments. needed says what they are.
+func Args(least, most int, needed string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usage.Errorf("%s", needed)
+		}
+		return nil
+	}
+}
+
 // LedgerCluster is the value of --ledger for the cluster.
 const LedgerCluster = "cluster"
 

@@ -208,20 +208,20 @@ func (r *fitRun) answerDocuments(ctx context.Context, documents []source) error 
 
 // readGroups returns the groups of resources that an input requests. An SDL needs no lease here.
 func (r *fitRun) readGroups(ctx context.Context, d source) ([]inventory.Group, error) {
-	var groups []inventory.Group
 	opts := input.Options{DocumentSize: int64(config.Default().Limits.DocumentSize), Workloads: true, Unleased: true}
-	found, err := input.Read(ctx, bytes.NewReader(d.text), d.name, opts, func(def *lease.Definition) error {
-		groups = append(groups, inventory.GroupOf(def.ResourceGroup()))
-		return nil
-	})
+	defs, found, err := input.All(ctx, bytes.NewReader(d.text), d.name, opts)
 	r.Warn(found)
 	switch problems := found.Errors(); {
 	case err != nil:
 		return nil, err
 	case len(problems) > 0:
 		return nil, problems
-	case len(groups) == 0:
+	case len(defs) == 0:
 		return nil, lease.Problems{{At: lease.Place{File: d.name}, Message: "the input has no groups"}}
+	}
+	groups := make([]inventory.Group, len(defs))
+	for i, def := range defs {
+		groups[i] = inventory.GroupOf(def.ResourceGroup())
 	}
 	return groups, nil
 }

@@ -53,12 +53,7 @@ func newReserve(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reserve ORDER -f FILE",
 		Short: "Reserve what a bid for an order promises",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage.Errorf("name one order: OWNER/DSEQ/GSEQ/OSEQ")
-			}
-			return nil
-		},
+		Args:  flags.Args(1, 1, "name one order: OWNER/DSEQ/GSEQ/OSEQ"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			order, err := parse(args)
 			switch {
@@ -125,7 +120,8 @@ func (f *reserveFlags) group(ctx context.Context, c *session.Session, order leas
 			return err
 		}
 		opts := input.Options{Lease: &id, DocumentSize: int64(cfg.Limits.DocumentSize), Workloads: true}
-		found, err := input.Read(ctx, bytes.NewReader(text), name, opts, func(def *lease.Definition) error {
+		defs, found, err := input.All(ctx, bytes.NewReader(text), name, opts)
+		for _, def := range defs {
 			requested := def.ResourceGroup()
 			switch {
 			case def.Lease.Order() != order:
@@ -136,8 +132,7 @@ func (f *reserveFlags) group(ctx context.Context, c *session.Session, order leas
 			default:
 				groups = append(groups, inventory.GroupOf(requested))
 			}
-			return nil
-		})
+		}
 		c.Warn(found)
 		problems = append(problems, found.Errors()...)
 		return err

@@ -89,7 +89,7 @@ func (t *PlanWriter) Line(mark byte, text string) {
 	if !t.Coloured {
 		colour = ""
 	}
-	text = string(terminal.Escape([]byte(terminal.OneLine(text, terminal.MaxCell))))
+	text = terminal.Cell(text)
 	if mark != ' ' {
 		text = colour + string(mark) + " " + text
 	}

@@ -85,10 +85,10 @@ func printChecks(c *console.Console, lines []examine.Line, output string) error 
 		if coloured {
 			mark = m.colour + mark + "\x1b[0m"
 		}
-		text := terminal.Hang(line.Check+": "+shown(line.Text), max(c.Columns()-terminal.Cells("✔ "), 0))
+		text := terminal.Hang(line.Check+": "+terminal.Cell(line.Text), max(c.Columns()-terminal.Cells("✔ "), 0))
 		fmt.Fprintf(&out, "%s %s\n", mark, strings.ReplaceAll(text, "\n", "\n  "))
 		if line.Mend != "" {
-			fmt.Fprintln(&out, terminal.Hang("    "+shown(line.Mend), c.Columns()))
+			fmt.Fprintln(&out, terminal.Hang("    "+terminal.Cell(line.Mend), c.Columns()))
 		}
 	}
 	if _, err := c.Out.Write([]byte(out.String())); err != nil {
@@ -96,11 +96,6 @@ func printChecks(c *console.Console, lines []examine.Line, output string) error 
 	}
 	noteResults(c, lines)
 	return nil
-}
-
-// shown returns a text as a terminal may show it, in one line.
-func shown(text string) string {
-	return string(terminal.Escape([]byte(terminal.OneLine(text, terminal.MaxCell))))
 }
 
 // noteResults says how many checks have found something.

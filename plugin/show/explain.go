@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,13 +32,8 @@ func NewExplain(c *session.Session) *cobra.Command {
 		Aliases: []string{"describe"},
 		Use:     "explain (HOST|ADDRESS|ENDPOINT|LEASE|ORDER)...",
 		Short:   "Show who holds a thing, whether it is live, and if not why; \"describe\" is the same",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage.Errorf("name a host, an address, an IP endpoint (endpoint/NAME), a lease (OWNER/DSEQ/GSEQ), or an order " +
-					"(order/OWNER/DSEQ/GSEQ/OSEQ)")
-			}
-			return nil
-		},
+		Args: flags.Args(1, math.MaxInt, "name a host, an address, an IP endpoint (endpoint/NAME), a lease (OWNER/DSEQ/GSEQ), or an order "+
+			"(order/OWNER/DSEQ/GSEQ/OSEQ)"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			things, err := flags.ParseThings(args, thing.Host, thing.Address, thing.Endpoint, thing.Lease, thing.Order)
 			if err != nil {

@@ -75,13 +75,8 @@ func NewLogs(c *session.Session) *cobra.Command {
 	return c.SetScope(cmd, session.Scope{Leases: session.OneLease, Unconfigured: true})
 }
 
-// leaseAndService is the Args function of commands with a lease, and maybe a service of it, as their arguments.
-func leaseAndService(_ *cobra.Command, args []string) error {
-	if len(args) != 1 && len(args) != 2 {
-		return usage.Errorf("name a lease (OWNER/DSEQ/GSEQ), and of its services one or none")
-	}
-	return nil
-}
+// leaseAndService are the arguments of commands on a lease, and maybe on a service of it.
+var leaseAndService = flags.Args(1, 2, "name a lease (OWNER/DSEQ/GSEQ), and of its services one or none")
 
 // addService adds a flag that names a service.
 func addService(c *session.Session, cmd *cobra.Command, name, short, what string, into *string) {

@@ -51,7 +51,7 @@ func (s *Status) Show(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shown = true
-	fmt.Fprint(s.out, erase+fitting(cell(text), max(s.width()-1, 0))) // erase clears only one line
+	fmt.Fprint(s.out, erase+fitting(Cell(text), max(s.width()-1, 0))) // erase clears only one line
 }
 
 // beforeCommand are the last words before a command, and what leads from a sentence to it.
@@ -186,7 +186,7 @@ func (s *Screen) Show(below string) error {
 	for _, line := range lines {
 		out.WriteString(clearLine + line + "\r\n")
 	}
-	out.WriteString(clearRest + cells.Truncate(cell(below), columns, "") + endFrame)
+	out.WriteString(clearRest + cells.Truncate(Cell(below), columns, "") + endFrame)
 	_, err := io.WriteString(s.out, out.String())
 	return err
 }

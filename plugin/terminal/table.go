@@ -52,8 +52,8 @@ func (l layout) padded(width int) int {
 	return max(width+3, 6)
 }
 
-// cell returns a text as it is printed, in one line.
-func cell(text string) string { return string(Escape([]byte(OneLine(text, MaxCell)))) }
+// Cell returns a text as it is printed, in one line.
+func Cell(text string) string { return string(Escape([]byte(OneLine(text, MaxCell)))) }
 
 // Print prints rows with a cell for each column. It prints the header before the first rows, and again if the columns change. A last
 // column that has no name, or the name MESSAGE, has sentences.
@@ -69,7 +69,7 @@ func (t *Table) Print(columns []string, rows [][]string) error {
 	escaped := make([][]string, len(rows))
 	for i, row := range rows {
 		for j, text := range row {
-			text = cell(text)
+			text = Cell(text)
 			t.widths[j] = max(t.widths[j], Cells(text))
 			escaped[i] = append(escaped[i], text)
 		}
