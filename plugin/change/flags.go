@@ -228,9 +228,7 @@ func (s *selection) confirm(c *console.Console, dryRun string, leases int, quest
 
 // ofManifests returns the definitions in Manifests that can be applied, and an error that names each of the others. problems are those
 // of what could not be read.
-func ofManifests(
-	all []*lease.Definition, problems lease.Problems, cfg *config.ProviderConfig, allowEmpty bool,
-) (defs []*lease.Definition, unread error) {
+func ofManifests(all []*lease.Definition, problems lease.Problems, cfg *config.ProviderConfig, allowEmpty bool) (defs []*lease.Definition, unread error) {
 	manifests := map[lease.Group]int{}
 	for _, def := range all {
 		manifests[def.Lease.Group()]++

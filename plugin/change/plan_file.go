@@ -200,9 +200,7 @@ func definitionsOf(ctx context.Context, p plan.Plan, name string, cfg *config.Pr
 
 // preview prints what an apply would do: the line that kubectl prints for each object and, below it, the changed values that
 // diff shows. It returns the error that the apply would return.
-func preview(
-	ctx context.Context, c *console.Console, from *cluster.Cluster, opts command.Options, defs []*lease.Definition,
-) error {
+func preview(ctx context.Context, c *console.Console, from *cluster.Cluster, opts command.Options, defs []*lease.Definition) error {
 	var events []report.Event
 	opts.Report = foresee(ctx, from, opts.Config, func(e report.Event) { events = append(events, e) }, kinds.Reporting...).report
 	p, err := apply.Preview(ctx, from, opts, defs)

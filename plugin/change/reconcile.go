@@ -363,11 +363,7 @@ func (p *printer) say(text string) {
 }
 
 // complain prints an error that belongs to no lease.
-func (p *printer) complain(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	fmt.Fprintf(p.console.ErrOut, "error: %v\n", err)
-}
+func (p *printer) complain(err error) { p.say(fmt.Sprintf("error: %v", err)) }
 
 // warn prints warnings.
 func (p *printer) warn(about lease.Problems) {

@@ -161,7 +161,7 @@ func problemName(name string) string {
 // completeProblems completes the current problems.
 func completeProblems(c *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, prefix string) ([]string, error) {
+		return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, _ string) ([]string, error) {
 			crashedAfter, err := cmd.Flags().GetDuration(flags.FlagCrashedAfter)
 			if err != nil {
 				return nil, err
@@ -169,7 +169,7 @@ func completeProblems(c *session.Session) cobra.CompletionFunc {
 			var out []string
 			problems, err := diagnosis.Problems(ctx, in, cfg, crashedAfter, "")
 			for _, p := range problems {
-				if !slices.Contains(args, p.Name()) && strings.HasPrefix(p.Name(), prefix) {
+				if !slices.Contains(args, p.Name()) {
 					out = append(out, p.Name()+"\t"+p.Message)
 				}
 			}

@@ -177,9 +177,7 @@ func (f *functionCall) render(r *renderer, defs []*lease.Definition) ([]render.O
 
 // functionLedger returns the ledger in the files of --ledger or, without the flag, among the items. It returns nil if the items
 // include no claims, because leased addresses would look free.
-func functionLedger(
-	ctx context.Context, c *console.Console, items []*kyaml.RNode, f *renderFlags, cfg *config.ProviderConfig,
-) (*observed.Known, error) {
+func functionLedger(ctx context.Context, c *console.Console, items []*kyaml.RNode, f *renderFlags, cfg *config.ProviderConfig) (*observed.Known, error) {
 	if f.ledger.IsFiles() {
 		return readLedger(ctx, c, &f.ledger, cfg)
 	}

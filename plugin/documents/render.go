@@ -259,9 +259,7 @@ func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) e
 }
 
 // known returns the addresses and pools in the ledger that --ledger names, or nil without the flag.
-func (f *renderFlags) known(
-	ctx context.Context, c *console.Console, from *cluster.Cluster, cfg *config.ProviderConfig,
-) (*observed.Known, error) {
+func (f *renderFlags) known(ctx context.Context, c *console.Console, from *cluster.Cluster, cfg *config.ProviderConfig) (*observed.Known, error) {
 	switch {
 	case f.ledger.IsCluster():
 		return reading.KnownOf(ctx, from, cfg.LedgerNamespace, f.pools)

@@ -109,9 +109,7 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 
 // withRecords appends the DNS records of a lease. A record whose value only the cluster knows is an error, because clients
 // could not resolve the host without it.
-func (r *renderer) withRecords(
-	objects []render.Object, def *lease.Definition, addresses render.Addresses,
-) ([]render.Object, error) {
+func (r *renderer) withRecords(objects []render.Object, def *lease.Definition, addresses render.Addresses) ([]render.Object, error) {
 	records, err := render.Records(def, r.cfg, addresses, nil)
 	if err != nil {
 		return nil, err

@@ -56,9 +56,7 @@ func ParseLease(flag, typed string) (thing.Thing, error) {
 
 // NamedLease returns the lease that a flag names in full, or by its deployment group if the ledger keeps the group's
 // definition or the lease has a namespace.
-func NamedLease(
-	ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, flag, typed string,
-) (*lease.ID, error) {
+func NamedLease(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, flag, typed string) (*lease.ID, error) {
 	t, err := ParseLease(flag, typed)
 	if err != nil {
 		return nil, err
@@ -184,9 +182,7 @@ func (l *Ledger) IsInput() bool { return slices.Contains(l.names, "-") }
 func (l *Ledger) IsFiles() bool { return len(l.names) > 0 && !l.IsCluster() }
 
 // Read reads the objects in the files; see files.Ledger.
-func (l *Ledger) Read(
-	ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take files.Take,
-) (lease.Problems, error) {
+func (l *Ledger) Read(ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take files.Take) (lease.Problems, error) {
 	for _, name := range l.names {
 		if _, err := os.Stat(name); name != "-" && errors.Is(err, fs.ErrNotExist) {
 			return nil, usage.Errorf("--ledger must be 'cluster', a file or a folder; there is no file or folder %q", name)

@@ -170,9 +170,7 @@ func (f *Input) readCluster(
 }
 
 // Collect returns all definitions in the inputs.
-func (f *Input) Collect(
-	ctx context.Context, c *console.Console, cluster *cluster.Cluster, cfg *config.ProviderConfig,
-) ([]*lease.Definition, error) {
+func (f *Input) Collect(ctx context.Context, c *console.Console, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
 	var defs []*lease.Definition
 	err := f.Read(ctx, c, cluster, cfg, int64(cfg.Limits.InputSize), func(def *lease.Definition) error {
 		defs = append(defs, def)
@@ -316,30 +314,27 @@ func CompleteThingsOf(c *session.Session, g lease.Group, kinds ...thing.Kind) co
 			if strings.HasPrefix(prefix, string(t.Kind)+"/") {
 				name = t.String()
 			}
-			begins := strings.HasPrefix(name, prefix)
 			if t.Kind == thing.Lease {
-				name, begins = thing.Complete(t.Group, prefix)
+				name, _ = thing.Complete(t.Group, prefix)
 			}
-			if slices.Contains(kinds, t.Kind) && begins {
+			if slices.Contains(kinds, t.Kind) {
 				out = append(out, name)
 			}
 		}
-		slices.Sort(out)
-		return slices.Compact(out), err
+		return out, err
 	})
 }
 
 // CompleteOrders completes the orders that have reservations.
 func CompleteOrders(c *session.Session) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, prefix string) ([]string, error) {
+	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, _ string) ([]string, error) {
 		var out []string
 		claims, err := reservation.New(in, cfg).List(ctx)
 		for _, claim := range claims {
-			if name := claim.Order.String(); claim.Unreadable == "" && strings.HasPrefix(name, prefix) {
-				out = append(out, name)
+			if claim.Unreadable == "" {
+				out = append(out, claim.Order.String())
 			}
 		}
-		slices.Sort(out)
 		return out, err
 	})
 }

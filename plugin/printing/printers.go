@@ -273,9 +273,7 @@ func (c column) cell(row any) (string, error) {
 
 // Definitions writes lease definitions in a form that apply reads: as YAML documents, or as one JSON document, which is a List
 // unless there is exactly one definition.
-func Definitions(
-	out *bytes.Buffer, defs []*lease.Definition, encode func(*lease.Definition) *input.Document, output string,
-) error {
+func Definitions(out *bytes.Buffer, defs []*lease.Definition, encode func(*lease.Definition) *input.Document, output string) error {
 	if output == "yaml" {
 		for i, def := range defs {
 			if i > 0 {

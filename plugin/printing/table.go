@@ -38,9 +38,7 @@ type printedTable struct {
 }
 
 // newTables returns a printer of tables. width returns the number of columns of the terminal, 0 if out is none.
-func newTables(
-	subjects []view.Subject, out io.Writer, width func() int, wide, noHeaders bool, now func() time.Time,
-) *tables {
+func newTables(subjects []view.Subject, out io.Writer, width func() int, wide, noHeaders bool, now func() time.Time) *tables {
 	short := !wide && width != nil && width() > 0
 	t := &tables{subjects: subjects, out: out, wide: wide, short: short, now: now, printed: map[view.Subject]*printedTable{}}
 	for _, s := range subjects {

@@ -181,10 +181,9 @@ func (c *Session) ReadConfig(d Document) (*config.ProviderConfig, error) {
 	return cfg, nil
 }
 
-// Complete returns a completion function that reads the cluster. It completes nothing if that fails or takes a second.
-func (c *Session) Complete(
-	offer func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error),
-) cobra.CompletionFunc {
+// Complete returns a completion function that reads the cluster, and offers what begins as the word does. It completes nothing if that
+// fails or takes a second.
+func (c *Session) Complete(offer func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 		defer cancel()
@@ -196,8 +195,14 @@ func (c *Session) Complete(
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return out, cobra.ShellCompDirectiveNoFileComp
+		return beginning(out, toComplete), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// beginning returns the words that begin as one does, each once.
+func beginning(words []string, with string) []string {
+	slices.Sort(words)
+	return slices.Compact(slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, with) }))
 }
 
 // ReadConfigFile reads the file of --config into ConfigText, once: it may be a pipe, which a second read finds empty.
@@ -302,17 +307,16 @@ func (c *Session) checkScope(cmd *cobra.Command, args []string) error {
 // completeConnection completes --context, --cluster and --user with the names in the kubeconfig.
 func (c *Session) completeConnection(root *cobra.Command) {
 	for flag, names := range map[string]func(clientcmdapi.Config) []string{
-		"context": func(raw clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(raw.Contexts)) },
-		"cluster": func(raw clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(raw.Clusters)) },
-		"user":    func(raw clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(raw.AuthInfos)) },
+		"context": func(raw clientcmdapi.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) },
+		"cluster": func(raw clientcmdapi.Config) []string { return slices.Collect(maps.Keys(raw.Clusters)) },
+		"user":    func(raw clientcmdapi.Config) []string { return slices.Collect(maps.Keys(raw.AuthInfos)) },
 	} {
 		complete := func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			raw, err := c.flags.ToRawKubeConfigLoader().RawConfig()
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			offered := slices.DeleteFunc(names(raw), func(name string) bool { return !strings.HasPrefix(name, toComplete) })
-			return offered, cobra.ShellCompDirectiveNoFileComp
+			return beginning(names(raw), toComplete), cobra.ShellCompDirectiveNoFileComp
 		}
 		cobra.CheckErr(root.RegisterFlagCompletionFunc(flag, complete))
 	}

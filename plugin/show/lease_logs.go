@@ -248,7 +248,7 @@ func completeLeaseService(c *session.Session) cobra.CompletionFunc {
 
 // completeServices completes the services of a lease.
 func completeServices(c *session.Session, typed string) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, prefix string) ([]string, error) {
+	return c.Complete(func(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, _ string) ([]string, error) {
 		whole, err := c.Lengthen(ctx, typed)
 		if err != nil {
 			return nil, err
@@ -265,7 +265,6 @@ func completeServices(c *session.Session, typed string) cobra.CompletionFunc {
 		if err != nil {
 			return nil, err
 		}
-		names := slices.Sorted(maps.Keys(l.Services))
-		return slices.DeleteFunc(names, func(s string) bool { return !strings.HasPrefix(s, prefix) }), nil
+		return slices.Collect(maps.Keys(l.Services)), nil
 	})
 }

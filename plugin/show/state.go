@@ -40,7 +40,9 @@ type stateFlags struct {
 	// problems is true to show problems instead of holdings.
 	problems     bool
 	crashedAfter time.Duration
-	workloads    workloadsFlag
+	workloads    bool
+	// given reports whether a flag is given.
+	given func(flag string) bool
 }
 
 // NewState returns the command that shows who holds which hosts and addresses.
@@ -70,7 +72,8 @@ func NewState(c *session.Session) *cobra.Command {
 	f.rows.add(cmd, "rows", ", or the routes in it", ", and routes whose own labels match")
 	cmd.Flags().BoolVar(&f.problems, "problems", false, "List problems and how to fix them; the exit code is 1 if there are any")
 	flags.AddCrashedAfter(cmd, &f.crashedAfter)
-	f.workloads.add(cmd)
+	cmd.Flags().BoolVar(&f.workloads, "workloads", false, "Show the state of the workloads of leases (default: workloads.enabled of the configuration)")
+	f.given = cmd.Flags().Changed
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "Show the rows on the whole terminal as they change; in a pipe, list one subject and then its changed rows")
 	return c.SetScope(cmd, session.Scope{
 		Leases: session.AllLeases, Namespace: func([]string) string { return "" },
@@ -102,9 +105,9 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	switch {
 	case (f.rows.namespace != "" || f.rows.byLease()) && noLease >= 0:
 		return usage.Errorf("%s belong to no lease: --namespace, --selector, --owner and --dseq do not choose among them", f.subjects[noLease])
-	case f.workloads.value && len(f.subjects) > 0 && !slices.Contains(f.subjects, view.SubjectLeases):
+	case f.workloads && len(f.subjects) > 0 && !slices.Contains(f.subjects, view.SubjectLeases):
 		return usage.Errorf("--workloads is about leases: kubectl akash-net state leases --workloads")
-	case f.workloads.value && f.problems:
+	case f.workloads && f.problems:
 		return usage.Errorf("--workloads is about leases, not about --problems")
 	case f.watch && slices.Contains(f.subjects, view.SubjectResources):
 		return usage.Errorf("--watch does not follow resources")
@@ -181,9 +184,7 @@ func (f *stateFlags) run(ctx context.Context, c *session.Session) error {
 }
 
 // configuration returns the provider's configuration, and refuses a --shard that it does not define.
-func (f *stateFlags) configuration(
-	ctx context.Context, c *session.Session, cluster *cluster.Cluster,
-) (*config.ProviderConfig, error) {
+func (f *stateFlags) configuration(ctx context.Context, c *session.Session, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
 	cfg, err := c.Configuration(ctx, cluster)
 	if err != nil || f.rows.shard == "" {
 		return cfg, err
@@ -244,13 +245,11 @@ func contentsOf(ctx context.Context, c *session.Session, cfg *config.ProviderCon
 // isDefinitions reports whether to print the definitions of leases instead of rows: named leases as documents, unless the state of their
 // workloads is asked for. "apply" reads the output.
 func (f *stateFlags) isDefinitions() bool {
-	return (f.print.Output == "yaml" || f.print.Output == "json") && !f.workloads.value && len(f.rows.things) > 0 && slices.Equal(f.subjects, []view.Subject{view.SubjectLeases})
+	return (f.print.Output == "yaml" || f.print.Output == "json") && !f.workloads && len(f.rows.things) > 0 && slices.Equal(f.subjects, []view.Subject{view.SubjectLeases})
 }
 
 // showDefinitions prints the definitions that the leases were last applied with.
-func (f *stateFlags) showDefinitions(
-	ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig,
-) error {
+func (f *stateFlags) showDefinitions(ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig) error {
 	var groups []lease.Group
 	for _, t := range f.rows.things {
 		groups = append(groups, t.Group)

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -42,18 +40,6 @@ func (f *stateFlags) emptyMessage() string {
 	return "Nothing is held."
 }
 
-// workloadsFlag is the flag --workloads of state.
-type workloadsFlag struct {
-	value bool
-	given func() bool
-}
-
-func (f *workloadsFlag) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.value, "workloads", false,
-		"Show the state of the workloads of leases (default: workloads.enabled of the configuration)")
-	f.given = func() bool { return cmd.Flags().Changed("workloads") }
-}
-
 // withEndpoints returns the subjects, the endpoints of hosts and addresses if the output shows them, and the addresses of pools if it is a
 // map of them.
 func (f *stateFlags) withEndpoints() []view.Subject {
@@ -71,12 +57,12 @@ func (f *stateFlags) withEndpoints() []view.Subject {
 // them. If only the configuration does and the user may not read pods, it prints a note and shows the rest.
 func (f *stateFlags) withWorkloads(c *session.Session, cfg *config.ProviderConfig, show func([]view.Subject) error) error {
 	subjects := f.withEndpoints()
-	requested := f.workloads.value || !f.workloads.given() && cfg.Workloads.Enabled
+	requested := f.workloads || !f.given("workloads") && cfg.Workloads.Enabled
 	if !requested || !slices.Contains(subjects, view.SubjectLeases) {
 		return show(subjects)
 	}
 	err := show(append(slices.Clone(subjects), view.SubjectWorkloads))
-	if role, refused := errors.AsType[*cluster.RoleError](err); refused && !f.workloads.given() {
+	if role, refused := errors.AsType[*cluster.RoleError](err); refused && !f.given("workloads") {
 		c.Note("workloads are not shown: the role %s is required (%s). Use --workloads=false to hide this note",
 			role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
 		return show(subjects)
@@ -85,9 +71,7 @@ func (f *stateFlags) withWorkloads(c *session.Session, cfg *config.ProviderConfi
 }
 
 // showProblems shows the problems. If there are any, it returns an error for exit code 1.
-func (f *stateFlags) showProblems(
-	ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer,
-) error {
+func (f *stateFlags) showProblems(ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer) error {
 	problems, there, err := apply.Problems(ctx, cluster, cfg, f.crashedAfter, f.rows.namespace)
 	if err != nil {
 		return err
@@ -197,9 +181,7 @@ func (f *stateFlags) watchRows(
 const redraw = 2 * time.Second
 
 // showScreen shows the rows on the whole terminal, and again whenever they or the terminal change, until the context ends.
-func (f *stateFlags) showScreen(
-	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, out io.Writer,
-) error {
+func (f *stateFlags) showScreen(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	screen := terminal.NewScreen(out)
