@@ -66,6 +66,7 @@ test: programs ## lint, then the tests: unit, golden files, scripts, and end to 
 	{ $(TESTAPART) -timeout 15m ./... | $(RECORD); } & apart=$$!; \
 	CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 15m $$race | $(RECORD) || status=1; \
 	CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 15m $(RACESIM) | $(RECORD) || status=1; \
+	echo "go test, the benchmarks at their smallest sizes"; $(GOTEST) -timeout 5m -run '^$$' -bench . -benchtime 1x ./bench -smallest | $(RECORD) || status=1; \
 	wait $$apart || status=1; \
 	exit $$status
 
@@ -87,8 +88,8 @@ lint: ## check the code with golangci-lint (built from its module once, about 2 
 	@$(LINT)
 
 .PHONY: soak
-soak: testbed ## leave the ledger to many tenants and kills for SOAK (10m), half of it beside Akash's operators, audit it, repair it; figures in bench/results
-	SOAK=$(SOAK) SOAK_RESULTS="$(CURDIR)/bench/results/$$(date -u +%F)-soak.md" \
+soak: testbed ## leave the ledger to many tenants and kills for SOAK (10m), half of it beside Akash's operators, audit it, repair it; figures in .cache/soak.md
+	SOAK=$(SOAK) SOAK_RESULTS="$(CURDIR)/.cache/soak.md" \
 	go test -count 1 -timeout 4h -v -run TestSoak ./test/soak
 	SOAK=$(SOAK) go test -count 1 -timeout 4h -v -run TestSoak ./test/akash
 
@@ -128,9 +129,9 @@ vulncheck: ## look for known vulnerabilities in what the programs call, with gov
 	"$$($(TESTBED) path govulncheck)" $(if $(VULNDB),-db $(VULNDB)) ./cmd/...
 
 .PHONY: bench
-bench: build testbed ## compare with helm, kustomize, kubectl and flux on the same inputs, in one run; BENCH=Render chooses; figures in bench/results
+bench: build testbed ## compare with helm, kustomize, kubectl and flux on the same inputs, in one run, and write bench/RESULTS.md; BENCH=Render chooses, and writes nothing
 	@$(TESTBED) build helm
-	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./bench ./state/admission ./state/diagnose | tee "bench/results/$$(date -u +%F).txt"
+	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./bench $(if $(filter .,$(BENCH)),-record .)
 
 .PHONY: demo
 demo: build ## two tenants on a local control plane that goes on running; CLUSTER=current: on kubectl's, after a question

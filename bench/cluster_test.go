@@ -48,17 +48,55 @@ type cluster struct {
 	ledger string
 }
 
-func startCluster(b *testing.B) *cluster {
+// running is the control plane of all benchmarks that leave little behind.
+var running *cluster
+
+// shared returns that control plane, without claims.
+func shared(b *testing.B) *cluster {
+	b.Helper()
+	if running == nil {
+		running = startCluster(b, *smallest)
+	}
+	harness.Plane = running.ControlPlane
+	running.clear(b, size(0, 100))
+	return running
+}
+
+func stopShared() (err error) {
+	if running != nil {
+		err = running.Stop()
+	}
+	running = nil
+	return err
+}
+
+// ofItsOwn returns a control plane beside which no other runs; the shared one with -smallest.
+func ofItsOwn(b *testing.B, addresses bool) *cluster {
+	b.Helper()
+	if *smallest {
+		return shared(b)
+	}
+	check(b, stopShared())
+	c := startCluster(b, addresses)
+	b.Cleanup(func() { check(b, c.Stop()) })
+	return c
+}
+
+func startCluster(b *testing.B, addresses bool) *cluster {
 	b.Helper()
 	log.SetLogger(log.Log.WithSink(log.NullLogSink{})) // what envtest logs is of no interest
-	plane, err := testbed.Start(b.Context())
-	b.Cleanup(func() { check(b, plane.Stop()) })
+	plane, err := testbed.Start(context.WithoutCancel(b.Context()))
 	check(b, err)
 	harness.Plane = plane
 	metas, err := metadata.NewForConfig(plane.Config)
 	check(b, err)
 	c := &cluster{plane, metas, harness.Client(), config.Default().LedgerNamespace}
-	c.run("install", plugin(b), "install").measure(b)
+	install := c.run("install", plugin(b), "install")
+	if addresses {
+		check(b, testbed.PrepareMetalLB(b.Context(), plane.Config))
+		install.args = append(install.args, "--config", harness.File(b, "{apiVersion: net.akash.network/v1alpha1, kind: ProviderConfig, spec: {ip: {ranges: [10.64.0.0/16]}}}"))
+	}
+	install.measure(b)
 	return c
 }
 
@@ -101,87 +139,90 @@ type request struct {
 	body   []byte
 }
 
-// recorder keeps what is asked of the API server.
-type recorder struct {
-	next     http.RoundTripper
-	mu       sync.Mutex
-	requests []request
-}
+// tripper does something with each request.
+type tripper func(*http.Request) (*http.Response, error)
 
-// RoundTrip sends a request on.
-func (r *recorder) RoundTrip(in *http.Request) (*http.Response, error) {
-	var body bytes.Buffer
-	if in.Body != nil {
-		if _, err := body.ReadFrom(in.Body); err != nil {
-			return nil, err
-		}
-		in.Body = io.NopCloser(bytes.NewReader(body.Bytes()))
-	}
-	r.mu.Lock()
-	header := in.Header.Clone()
-	header.Del("Accept-Encoding") // whoever sends it unpacks what comes
-	r.requests = append(r.requests, request{in.Method, in.URL, header, body.Bytes()})
-	r.mu.Unlock()
-	return r.next.RoundTrip(in)
+// RoundTrip implements http.RoundTripper.
+func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// through runs a program whose requests go through a proxy, which does something with each.
+func (c *cluster) through(b *testing.B, p program, with func(next http.RoundTripper) http.RoundTripper) usage {
+	b.Helper()
+	p.kubeconfig = harness.Kubeconfig(b, harness.Proxy(b, c.Config, func(proxy *httputil.ReverseProxy) {
+		proxy.Transport = with(proxy.Transport)
+	}))
+	return p.measure(b)
 }
 
 // record runs a program against the cluster and returns what it asked of the API server.
-func (c *cluster) record(b *testing.B, p program) []request {
+func (c *cluster) record(b *testing.B, p program) (requests []request) {
 	b.Helper()
-	r := &recorder{}
-	p.kubeconfig = harness.Kubeconfig(b, harness.Proxy(b, c.Config, func(proxy *httputil.ReverseProxy) {
-		r.next, proxy.Transport = proxy.Transport, r
-	}))
-	p.measure(b)
-	return r.requests
+	var mu sync.Mutex
+	c.through(b, p, func(next http.RoundTripper) http.RoundTripper {
+		return tripper(func(in *http.Request) (*http.Response, error) {
+			var body bytes.Buffer
+			if in.Body != nil {
+				if _, err := body.ReadFrom(in.Body); err != nil {
+					return nil, err
+				}
+				in.Body = io.NopCloser(bytes.NewReader(body.Bytes()))
+			}
+			mu.Lock()
+			header := in.Header.Clone()
+			header.Del("Accept-Encoding") // whoever sends it unpacks what comes
+			requests = append(requests, request{in.Method, in.URL, header, body.Bytes()})
+			mu.Unlock()
+			return next.RoundTrip(in)
+		})
+	})
+	return requests
 }
 
 // replay is what recorded requests are without the program: the least time that this work can take. Lists come first, side by
 // side, the pages of each in turn; then the announcement; then the writes, those of one lease in their order and as many leases
 // at a time as the program works on; in the end the announcement goes.
-type replay struct{ lists, begin, writes, end [][]request }
+type replay [4][][]request
 
 // newReplay takes the requests of a run over the leases 0 to n.
 func newReplay(b *testing.B, requests []request, n int) (r replay) {
 	b.Helper()
-	r.writes = make([][]request, n)
-	leases := map[string]int{} // by the names of their objects
+	leases := map[string]string{} // by the names of their objects
 	for i := range n {
 		d := definition(i)
 		for _, name := range []string{d.Lease.Namespace(), d.Services[0].Expose[0].Hosts[0].Name, kept.Name(d.Lease.Group())} {
-			leases[name] = i
+			leases[name] = d.Name
 		}
 	}
-	paged := map[string]int{}
+	var chains [4]map[string]int
 	for _, q := range requests {
-		name := path.Base(q.url.Path)
+		phase, name := 2, path.Base(q.url.Path)
+		chain := leases[name]
 		switch {
 		case state.IsAnnouncement(name) && q.method == http.MethodDelete:
-			q.body = nil // it names the version of the announcement
-			r.end = append(r.end, []request{q})
+			phase, q.body = 3, nil // it names the version of the announcement
 		case state.IsAnnouncement(name):
-			if q.method == http.MethodPatch && len(r.begin) == 0 { // how often it is renewed depends on the time
-				r.begin = append(r.begin, []request{q})
+			if phase = 1; q.method != http.MethodPatch || len(r[1]) > 0 { // how often it is renewed depends on the time
+				continue
 			}
 		case q.method == http.MethodGet:
-			list := fmt.Sprint(q.url.Path, q.url.Query()["labelSelector"])
-			if _, known := paged[list]; !known {
-				paged[list] = len(r.lists)
-				r.lists = append(r.lists, nil)
-			}
-			r.lists[paged[list]] = append(r.lists[paged[list]], q)
-		default:
-			if q.method == http.MethodPost { // a namespace, or an Event in one
-				var o metav1.PartialObjectMetadata
-				check(b, json.Unmarshal(q.body, &o))
-				name = cmp.Or(o.Namespace, o.Name)
-			}
-			i, ok := leases[name]
-			if !ok {
-				b.Fatalf("%s %s belongs to no lease", q.method, q.url)
-			}
-			r.writes[i] = append(r.writes[i], q)
+			phase, chain = 0, fmt.Sprint(q.url.Path, q.url.Query()["labelSelector"])
+		case q.method == http.MethodPost: // a namespace, or an Event in one
+			var o metav1.PartialObjectMetadata
+			check(b, json.Unmarshal(q.body, &o))
+			chain = leases[cmp.Or(o.Namespace, o.Name)]
 		}
+		if phase == 2 && chain == "" {
+			b.Fatalf("%s %s belongs to no lease", q.method, q.url)
+		}
+		if _, known := chains[phase][chain]; !known {
+			if chains[phase] == nil {
+				chains[phase] = map[string]int{}
+			}
+			chains[phase][chain] = len(r[phase])
+			r[phase] = append(r[phase], nil)
+		}
+		at := chains[phase][chain]
+		r[phase][at] = append(r[phase][at], q)
 	}
 	return r
 }
@@ -198,7 +239,7 @@ func (r replay) measure(b *testing.B, c *cluster) usage {
 	client, err := rest.HTTPClientFor(c.Config)
 	check(b, err)
 	start := time.Now()
-	for _, chains := range [][][]request{r.lists, r.begin, r.writes, r.end} {
+	for _, chains := range r {
 		each(b, len(chains), func(ctx context.Context, i int) error {
 			for _, q := range chains[i] {
 				in, err := http.NewRequestWithContext(ctx, q.method, q.url.String(), bytes.NewReader(q.body))
@@ -215,7 +256,7 @@ func (r replay) measure(b *testing.B, c *cluster) usage {
 				if err == nil && strings.Contains(out.Header.Get("Content-Type"), "protobuf") {
 					_, _, err = decoder.Decode(body, nil, nil)
 				}
-				if err == nil && out.StatusCode >= http.StatusBadRequest && (q.method != http.MethodGet || out.StatusCode != http.StatusNotFound) {
+				if err == nil && out.StatusCode >= http.StatusBadRequest && out.StatusCode != http.StatusNotFound { // of the program's too, some find nothing
 					err = fmt.Errorf("%s %s: %s", q.method, q.url, out.Status)
 				}
 				if err != nil {

@@ -159,36 +159,3 @@ func TestShards(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
-
-// benchRoutes returns routes of many tenants, some of which compete.
-func benchRoutes(n int) []Route {
-	routes := make([]Route, n)
-	for i := range routes {
-		// One host in eight is wanted twice, and every fifth domain has a wildcard.
-		routes[i] = route(i*7919%n, fmt.Sprintf("ns%d", i%(n/4+1)), fmt.Sprintf("host-%d.domain-%d.example.com", i-i%8/7, i/16))
-		routes[i].Name, routes[i].UID = fmt.Sprintf("route-%d", i), types.UID(fmt.Sprintf("uid-%d", i*31%n))
-		if i%80 == 0 {
-			routes[i] = routes[i].as(KindRoute, "")
-			routes[i].Wildcard = WildcardSubdomain
-		}
-	}
-	return routes
-}
-
-func BenchmarkDecide(b *testing.B) {
-	for _, n := range []int{1000, 10_000, 100_000} {
-		for _, options := range []string{"own", "own wild"} {
-			b.Run(fmt.Sprintf("%s/%d", options, n), func(b *testing.B) {
-				routes, rules, claims := benchRoutes(n), rulesOf(options), NewClaims()
-				for i := 0; i < n; i += 3 {
-					claims.Add(routes[i].Host, alice)
-				}
-				b.ResetTimer()
-				for range b.N {
-					Decide(rules, claims, routes, nil)
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/route")
-			})
-		}
-	}
-}

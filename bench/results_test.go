@@ -1,0 +1,296 @@
+//go:build linux
+
+package bench
+
+import (
+	"cmp"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	textdiff "github.com/google/go-cmp/cmp"
+
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
+)
+
+var (
+	recordTo = flag.String("record", "", "the folder that gets a record of this run, and then RESULTS.md and charts of all records")
+	update   = flag.Bool("update", false, "write RESULTS.md and charts")
+)
+
+// measured is what this run has found.
+var measured record
+
+// record is what was measured of a commit, in a file of results/.
+type record struct {
+	Date, Commit, Machine, Versions string
+	Rows                            []row
+	Curves                          []curve `json:",omitempty"`
+}
+
+// row is a figure with its goal, if it has one, and a sample for each paired run.
+type row struct {
+	Name, Unit string
+	Bound      string  `json:",omitempty"` // "at least" or "at most"
+	Goal       float64 `json:",omitempty"`
+	Samples    []float64
+}
+
+// curve is what a work takes at several sizes, and with nothing to do.
+type curve struct {
+	Name, Unit string
+	Base       float64
+	Sizes      []int
+	Values     []float64
+}
+
+// reasons are why a work grows faster than its size, by its name and unit.
+var reasons = map[string]string{}
+
+func (r row) spread() (least, median, most float64) {
+	return slices.Min(r.Samples), middle(r.Samples), slices.Max(r.Samples)
+}
+
+func middle(all []float64) float64 { return slices.Sorted(slices.Values(all))[len(all)/2] }
+
+// goal says the goal, and whether it is kept.
+func (r row) goal() (goal, verdict string) {
+	switch m := middle(r.Samples); {
+	case r.Bound == "":
+		return "", ""
+	case r.Bound == "at least" && m >= r.Goal, r.Bound == "at most" && m <= r.Goal:
+		verdict = "kept"
+	default:
+		verdict = "short"
+	}
+	return fmt.Sprintf("%s %g", r.Bound, r.Goal), verdict
+}
+
+func (r row) chart() string {
+	return "charts/" + strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(r.Name), "-"), "-") + ".svg"
+}
+
+// round keeps four digits.
+func round(v float64) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	return v
+}
+
+// exponent is the slope of log(value - base) against log(size). Where the largest size takes hardly more than nothing to do, there is none.
+func (c curve) exponent() (float64, bool) {
+	var x, y []float64
+	for i, v := range c.Values {
+		if v > c.Base {
+			x, y = append(x, math.Log(float64(c.Sizes[i]))), append(y, math.Log(v-c.Base))
+		}
+	}
+	if len(x) < 3 || c.Values[len(c.Values)-1] < c.Base*1.1 {
+		return 0, false
+	}
+	return slope(x, y), true
+}
+
+// slope is that of the line through the points, by least squares.
+func slope(x, y []float64) float64 {
+	var n, sx, sy, sxx, sxy float64
+	for i := range x {
+		n, sx, sy, sxx, sxy = n+1, sx+x[i], sy+y[i], sxx+x[i]*x[i], sxy+x[i]*y[i]
+	}
+	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
+}
+
+// results writes the page and the charts of records, from the oldest to the newest: file names and texts.
+func results(records []record) map[string]string {
+	var rows, growth, above, landings strings.Builder
+	last, out := records[len(records)-1], map[string]string{}
+	for _, r := range last.Rows {
+		least, median, most := r.spread()
+		goal, verdict := r.goal()
+		fmt.Fprintf(&rows, "| %s | %s | %g | %g | %g | %s | %s |\n", r.Name, r.Unit, least, median, most, goal, verdict)
+	}
+	for _, c := range last.Curves {
+		slope, ok := c.exponent()
+		exponent := map[bool]string{true: fmt.Sprintf("%.2f", slope), false: "does not grow"}[ok]
+		if slope > 1.05 {
+			fmt.Fprintf(&above, "- %s, %s: %s, %s\n", c.Name, c.Unit, exponent, cmp.Or(reasons[c.Name+", "+c.Unit], "without a reason given"))
+		}
+		fmt.Fprintf(&growth, "| %s | %s | %g | %s | %s | %s |\n", c.Name, c.Unit, c.Base, list(c.Sizes), list(c.Values), exponent)
+	}
+	var names, heads []string
+	for _, r := range slices.Backward(records) {
+		for _, row := range r.Rows {
+			if !slices.Contains(names, row.Name) {
+				names = append(names, row.Name)
+			}
+		}
+		heads = append(heads, fmt.Sprintf("%.10s %s", r.Date, r.Commit))
+	}
+	for _, name := range names {
+		points := make([]*row, len(records))
+		for i, r := range records {
+			if at := slices.IndexFunc(r.Rows, func(r row) bool { return r.Name == name }); at >= 0 {
+				points[i] = &r.Rows[at]
+			}
+		}
+		path, text := chart(records, points)
+		out[path] = text
+		fmt.Fprintf(&landings, "| [%s](%s) |", name, path)
+		for _, r := range slices.Backward(points) {
+			if r != nil {
+				fmt.Fprintf(&landings, " %g", middle(r.Samples))
+			}
+			landings.WriteString(" |")
+		}
+		landings.WriteString("\n")
+	}
+	const page = "# Results\n\n`make bench` writes this page, the charts and the newest of the [records](results). A sample is of a pair of runs, side by side.\n\n" +
+		"%s, %s, on %s. %s.\n\n| | unit | min | median | max | goal | |\n| --- | --- | --- | --- | --- | --- | --- |\n%s" +
+		"\n## Growth\n\nThe exponent is the slope of log(value - base) against log(size); base is the same command of one, or with nothing to do.\n\n" +
+		"| | unit | base | sizes | values | exponent |\n| --- | --- | --- | --- | --- | --- |\n%s\nAbove 1.05:\n\n%s" +
+		"\n## Landings\n\nMedians. Records before these rows were paired have one sample, of medians.\n\n| | %s |\n| --- |%s\n%s"
+	out["RESULTS.md"] = fmt.Sprintf(page, last.Commit, last.Date, last.Machine, last.Versions, &rows, &growth, cmp.Or(above.String(), "- nothing\n"),
+		strings.Join(heads, " | "), strings.Repeat(" --- |", len(heads)), &landings)
+	return out
+}
+
+func list(all any) string { return strings.Trim(fmt.Sprint(all), "[]") }
+
+// chart draws a row over the records: its medians, from the least to the largest sample, and its goal.
+func chart(records []record, points []*row) (path, text string) {
+	const width, height, left, top = 640, 200, 48, 24
+	var newest row
+	highest := 1e-9
+	for _, r := range points {
+		if r != nil {
+			newest, highest = *r, max(highest, slices.Max(r.Samples), r.Goal)
+		}
+	}
+	y := func(v float64) float64 { return top + (height-2*top)*(1-v/highest) }
+	var line, marks strings.Builder
+	for i, r := range points {
+		x := left + (width-2*left)*(float64(i)+0.5)/float64(len(points))
+		fmt.Fprintf(&marks, `<text x="%.0f" y="%d" text-anchor="middle">%s</text>`+"\n", x, height-6, records[i].Commit)
+		if r != nil {
+			least, median, most := r.spread()
+			fmt.Fprintf(&line, " %.0f,%.1f", x, y(median))
+			fmt.Fprintf(&marks, `<path d="M%.0f %.1fV%.1f" stroke="#888"/><circle cx="%.0[1]f" cy="%.1[4]f" r="3" fill="#06c"/><text x="%.0[5]f" y="%.1[6]f">%[7]g</text>`+"\n",
+				x, y(least), y(most), y(median), x+6, y(median)-4, median)
+		}
+	}
+	goal, _ := newest.goal()
+	if goal != "" {
+		fmt.Fprintf(&marks, `<path d="M%d %.1fH%d" stroke="#c33" stroke-dasharray="4 3"/>`+"\n", left, y(newest.Goal), width-left)
+	}
+	return newest.chart(), fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">
+<rect width="100%%" height="100%%" fill="#fff"/>
+<text x="4" y="14">%s, %s. Goal: %s</text>
+<polyline points="%s" fill="none" stroke="#06c"/>
+%s</svg>
+`, width, height, newest.Name, newest.Unit, cmp.Or(goal, "none"), strings.TrimSpace(line.String()), &marks)
+}
+
+// everything reads the records of a folder, and says what its page and charts are.
+func everything(folder string) (map[string]string, error) {
+	var all []record
+	files, err := filepath.Glob(filepath.Join(folder, "results", "*.json"))
+	for _, path := range files {
+		var r record
+		body, failed := os.ReadFile(path)
+		if failed == nil {
+			failed = json.Unmarshal(body, &r)
+		}
+		if failed != nil {
+			return nil, fmt.Errorf("%s: %w", path, failed)
+		}
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b record) int { return cmp.Compare(a.Date, b.Date) })
+	return results(all), err
+}
+
+// TestResults compares the page and the charts with what the records say, of a small example and of this repository.
+func TestResults(t *testing.T) {
+	for _, folder := range []string{"testdata", "."} {
+		files, err := everything(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range files {
+			path := filepath.Join(folder, name)
+			if *update {
+				if err := write(path, want); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, _ := os.ReadFile(path)
+			if diff := textdiff.Diff(want, string(got)); diff != "" {
+				t.Errorf("%s (-records +file; -update writes it):\n%s", path, diff)
+			}
+		}
+	}
+}
+
+func write(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// writeRecord writes what this run has measured, and the page and the charts of all records.
+func writeRecord() error {
+	commit, err := exec.Command("git", "describe", "--always", "--exclude", "*", "--abbrev=8", "--dirty").Output()
+	if err != nil {
+		return err
+	}
+	processor, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return err
+	}
+	measured.Date, measured.Commit = time.Now().UTC().Format(time.RFC3339), strings.TrimSpace(string(commit))
+	measured.Machine = fmt.Sprintf("%d cores, %s, %s", runtime.NumCPU(), regexp.MustCompile(`model name.*: (.*)`).FindSubmatch(processor)[1], runtime.Version())
+	var peers []string
+	for _, name := range []string{"etcd", "flux", "helm", "kube-apiserver", "kubectl", "kustomize"} {
+		path, err := programs.Path(name)
+		if err != nil {
+			return err
+		}
+		info, err := buildinfo.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		version := info.Main.Version
+		if at := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == "github.com/fluxcd/pkg/ssa" }); name == "flux" {
+			version = "ssa " + info.Deps[at].Version // in a small program of ours
+		}
+		peers = append(peers, name+" "+version)
+	}
+	measured.Versions = strings.Join(peers, ", ")
+	body, err := json.MarshalIndent(measured, "", "  ")
+	if err != nil {
+		return err
+	}
+	text := regexp.MustCompile(`\[[-\d.e,\s]+\]`).ReplaceAllStringFunc(string(body), func(m string) string { return strings.Join(strings.Fields(m), "") })
+	if err := write(filepath.Join(*recordTo, "results", measured.Date[:len(time.DateOnly)]+".json"), text+"\n"); err != nil {
+		return err
+	}
+	files, err := everything(*recordTo)
+	for name, text := range files {
+		err = errors.Join(err, write(filepath.Join(*recordTo, name), text))
+	}
+	return err
+}
