@@ -243,7 +243,7 @@ func TestDocumentsAreShort(t *testing.T) {
 			words += len(strings.Fields(read(t, file)))
 		}
 	}
-	if words > 40500 {
+	if words > 40000 {
 		t.Errorf("the pages have %d words", words)
 	}
 }
