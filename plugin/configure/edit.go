@@ -93,7 +93,7 @@ func edit(ctx context.Context, c *session.Session) error {
 }
 
 // run opens the text in the editor, above it what is wrong with it, until what is saved can be written.
-func (e *editing) run(ctx context.Context, text string, wrong []reason) error {
+func (e *editing) run(ctx context.Context, text string, wrong lease.Problems) error {
 	for first := text; ctx.Err() == nil; {
 		saved, err := e.open(header(e.place, wrong) + text)
 		switch {
@@ -143,7 +143,7 @@ func (e *editing) cancel(message string) error {
 }
 
 // check reads a configuration. If it has errors, it returns none, and prints how many.
-func (e *editing) check(text string) (*config.ProviderConfig, []reason) {
+func (e *editing) check(text string) (*config.ProviderConfig, lease.Problems) {
 	cfg, problems, err := config.Read(strings.NewReader(text), "")
 	if err != nil {
 		return nil, reasons(err)
@@ -181,14 +181,8 @@ func (e *editing) write(ctx context.Context, cfg *config.ProviderConfig, text st
 	}
 }
 
-// reason says why a text is opened again.
-type reason struct {
-	at      lease.Place
-	message string
-}
-
-// reasons returns an error as reasons, each problem with its place.
-func reasons(err error) (all []reason) {
+// reasons returns why a text is opened again: what an error says in lines, each with its place.
+func reasons(err error) (all lease.Problems) {
 	problems, ok := errors.AsType[lease.Problems](err)
 	if !ok && err != nil {
 		problems = lease.Problems{{Message: err.Error()}}
@@ -197,14 +191,14 @@ func reasons(err error) (all []reason) {
 		place := p.At
 		p.At = lease.Place{Field: place.Field}
 		for line := range strings.Lines(p.Error()) {
-			all = append(all, reason{place, terminal.OneLine(strings.TrimSpace(line), terminal.MaxCell)})
+			all = append(all, lease.Problem{At: place, Message: terminal.OneLine(strings.TrimSpace(line), terminal.MaxCell)})
 		}
 	}
 	return all
 }
 
 // refusals returns why a valid configuration was not written, if another one can be; otherwise nil.
-func refusals(err error) []reason {
+func refusals(err error) lease.Problems {
 	if console.Is[*install.StrandedError](err) || console.Is[*install.LedgerLeftError](err) || console.Is[*reservation.UnservedError](err) {
 		return reasons(err)
 	}
@@ -215,7 +209,7 @@ func refusals(err error) []reason {
 const maxReasons = 20
 
 // header returns the lines above a text in the editor. Lines of places are counted with them.
-func header(place string, wrong []reason) string {
+func header(place string, wrong lease.Problems) string {
 	lines := []string{
 		"# Please edit the configuration below. These lines are ignored, and an empty file will abort the edit.",
 		"# If an error occurs while saving, this file will be reopened with the relevant failures.",
@@ -230,10 +224,10 @@ func header(place string, wrong []reason) string {
 			above++
 		}
 		for _, r := range shown {
-			if r.at.Line > 0 {
-				r.message = fmt.Sprintf("line %d, column %d: %s", above+r.at.Line, r.at.Column, r.message)
+			if r.At.Line > 0 {
+				r.Message = fmt.Sprintf("line %d, column %d: %s", above+r.At.Line, r.At.Column, r.Message)
 			}
-			lines = append(lines, "# * "+r.message)
+			lines = append(lines, "# * "+r.Message)
 		}
 		if more := len(wrong) - len(shown); more > 0 {
 			lines = append(lines, fmt.Sprintf("# … and %d more", more))

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"iter"
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
@@ -62,32 +61,27 @@ func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limi
 func checkAliases(items []*kyaml.RNode) lease.Problems {
 	var problems lease.Problems
 	for i, item := range items {
-		for field, n := range nodesAlong(item.YNode(), "metadata", "annotations") {
-			if n.Kind == kyaml.AliasNode {
+		n, path := item.YNode(), ""
+		for _, key := range []string{"metadata", "annotations", ""} {
+			if n != nil && n.Kind == kyaml.AliasNode {
 				problems.Add(lease.Place{File: "-", Line: n.Line, Column: n.Column},
-					"items[%d]%s: an alias cannot stand for an object, its metadata or its annotations; write it out", i, field)
+					"items[%d]%s: an alias cannot stand for an object, its metadata or its annotations; write it out", i, path)
 				break
 			}
+			n, path = below(n, key), path+"."+key
 		}
 	}
 	return problems
 }
 
-// nodesAlong yields a node and the nodes below it along a path of keys, each with its path.
-func nodesAlong(n *kyaml.Node, keys ...string) iter.Seq2[string, *kyaml.Node] {
-	return func(yield func(string, *kyaml.Node) bool) {
-		path := ""
-		for n != nil && yield(path, n) && len(keys) > 0 {
-			path += "." + keys[0]
-			var below *kyaml.Node
-			for i := 0; n.Kind == kyaml.MappingNode && i+1 < len(n.Content); i += 2 {
-				if n.Content[i].Value == keys[0] {
-					below = n.Content[i+1]
-				}
-			}
-			n, keys = below, keys[1:]
+// below returns the value of a key of a mapping, nil if there is none.
+func below(n *kyaml.Node, key string) (value *kyaml.Node) {
+	for i := 0; n != nil && n.Kind == kyaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			value = n.Content[i+1]
 		}
 	}
+	return value
 }
 
 // readNodes calls read and returns a panic of the YAML library as an error.
@@ -105,37 +99,22 @@ func readNodes(read func() ([]*kyaml.RNode, error)) (nodes []*kyaml.RNode, err e
 func checkResourceList(text []byte, size int64) error {
 	var problems lease.Problems
 	count := 0
-	for doc, err := range documents(text, size) {
+	for text, err := range document.Texts(bytes.NewReader(text), "-", size) {
 		if err != nil {
 			return err
 		}
-		if count++; count == 2 {
-			doc.Root().Errorf("a KRM function reads one ResourceList, and this is a second document")
+		for doc := range text.Documents() {
+			if count++; count == 2 {
+				doc.Root().Errorf("a KRM function reads one ResourceList, and this is a second document")
+			}
+			checkResources(doc.Root())
+			problems = append(problems, doc.Problems.Errors()...)
 		}
-		checkResources(doc.Root())
-		problems = append(problems, doc.Problems.Errors()...)
 	}
 	if len(problems) > 0 {
 		return problems
 	}
 	return nil
-}
-
-// documents iterates over the documents in a text. It ends with the first error.
-func documents(text []byte, size int64) iter.Seq2[*document.Document, error] {
-	return func(yield func(*document.Document, error) bool) {
-		for text, err := range document.Texts(bytes.NewReader(text), "-", size) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for doc := range text.Documents() {
-				if !yield(doc, nil) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // checkResources validates a ResourceList.
@@ -178,44 +157,19 @@ func checkResource(c document.Cursor) {
 	}
 }
 
-// result is a problem in the results of a KRM function (KRM Functions Specification v1).
-type result struct {
-	Message     string       `json:"message"`
-	Severity    string       `json:"severity"`
-	ResourceRef *resourceRef `json:"resourceRef,omitempty"`
-	Field       *resultField `json:"field,omitempty"`
-	File        *resultFile  `json:"file,omitempty"`
-}
-
-type resourceRef struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Name       string `json:"name"`
-	Namespace  string `json:"namespace,omitempty"`
-}
-
-type resultField struct {
-	Path string `json:"path"`
-}
-
-type resultFile struct {
-	Path  string `json:"path"`
-	Index int    `json:"index"`
-}
-
-// origin is an object that problems refer to, and its file, if known.
-type origin struct {
-	ref  resourceRef
-	file *resultFile
-}
+// origin is an object that problems refer to, and its file, if known, as the results of a KRM function have them (KRM Functions
+// Specification v1).
+type origin struct{ ref, file map[string]any }
 
 // addOrigin records an object under a name, which problems have as their file, and returns the name.
 func (f *functionCall) addOrigin(name string, o *kyaml.RNode) string {
-	ref := resourceRef{APIVersion: o.GetApiVersion(), Kind: o.GetKind(), Name: o.GetName(), Namespace: o.GetNamespace()}
-	from := origin{ref: ref}
+	from := origin{ref: map[string]any{"apiVersion": o.GetApiVersion(), "kind": o.GetKind(), "name": o.GetName()}}
+	if namespace := o.GetNamespace(); namespace != "" {
+		from.ref["namespace"] = namespace
+	}
 	if path, index, err := kioutil.GetFileAnnotations(o); err == nil && path != "" {
 		n, _ := strconv.Atoi(index) // 0 without an index
-		from.file = &resultFile{Path: path, Index: n}
+		from.file = map[string]any{"path": path, "index": n}
 	}
 	f.origins[name] = from
 	return name
@@ -227,16 +181,19 @@ func (f *functionCall) results() (*kyaml.RNode, error) {
 	if len(f.problems) == 0 {
 		return nil, nil //nolint:nilnil // no problems, no results
 	}
-	var out []result
+	var out []map[string]any
 	for _, p := range f.problems {
-		r := result{Message: p.Error(), Severity: "error"}
+		r := map[string]any{"message": p.Error(), "severity": "error"}
 		if p.Warning {
-			r.Severity = "warning"
+			r["severity"] = "warning"
 		}
 		if from, known := f.origins[p.At.File]; known {
-			r.Message, r.ResourceRef, r.File = p.Message, &from.ref, from.file
+			r["message"], r["resourceRef"] = p.Message, from.ref
+			if from.file != nil {
+				r["file"] = from.file
+			}
 			if path := cmp.Or(p.At.Path, p.At.Field.String()); path != "" {
-				r.Field = &resultField{path}
+				r["field"] = map[string]any{"path": path}
 			}
 		}
 		out = append(out, r)
