@@ -71,44 +71,29 @@ func (f *migrateFlags) check(args []string) error {
 	return err
 }
 
-// selected returns a function that reports whether a lease is selected.
-func (f *migrateFlags) selected(args []string) (func(lease.ID) bool, error) {
-	groups := make([]lease.Group, len(args))
-	for i, arg := range args {
-		t, err := thing.ParseLease(arg)
-		if err != nil {
-			return nil, usage.Wrap(err)
-		}
-		groups[i] = t.Group
-	}
-	return func(id lease.ID) bool {
-		return f.matches.Matches(labels.Set(id.Labels())) && (f.namespace == "" || id.Namespace() == f.namespace) &&
-			(len(groups) == 0 || slices.Contains(groups, id.Group()))
-	}, nil
+// selected reports whether a lease is selected. named are the named leases.
+func (f *migrateFlags) selected(id lease.ID, named []thing.Thing) bool {
+	return f.matches.Matches(labels.Set(id.Labels())) && (f.namespace == "" || id.Namespace() == f.namespace) &&
+		(len(named) == 0 || slices.ContainsFunc(named, func(t thing.Thing) bool { return t.Group == id.Group() }))
 }
 
 // missing returns the error for named leases that have no route, or nil with --ignore-not-found.
-func (f *migrateFlags) missing(args []string, found []lease.ID) error {
+func (f *migrateFlags) missing(named []thing.Thing, found []lease.ID) error {
 	if f.ignoreMissing {
 		return nil
 	}
-	var things []thing.Thing
-	for _, arg := range args {
-		if t, err := thing.ParseLease(arg); err == nil {
-			things = append(things, t)
-		}
-	}
-	has := func(t thing.Thing) bool {
-		return slices.ContainsFunc(found, func(id lease.ID) bool { return id.Group() == t.Group })
-	}
-	return flags.MissingThings(things, func(t thing.Thing) bool { return !has(t) },
-		"%s has no route; is its name right? \"kubectl akash-net leases\" lists the leases")
+	return flags.MissingThings(named, func(t thing.Thing) bool {
+		return !slices.ContainsFunc(found, func(id lease.ID) bool { return id.Group() == t.Group })
+	}, "%s has no route; is its name right? \"kubectl akash-net leases\" lists the leases")
 }
 
 func (f *migrateFlags) run(ctx context.Context, args []string) error {
-	selected, err := f.selected(args)
-	if err != nil {
-		return err
+	named := make([]thing.Thing, len(args))
+	for i, arg := range args {
+		var err error
+		if named[i], err = thing.ParseLease(arg); err != nil {
+			return usage.Wrap(err)
+		}
 	}
 	if err := f.open(ctx); err != nil {
 		return err
@@ -118,7 +103,7 @@ func (f *migrateFlags) run(ctx context.Context, args []string) error {
 	seen := map[lease.ID]bool{}
 	choose := func(id lease.ID) bool {
 		seen[id] = true
-		return selected(id)
+		return f.selected(id, named)
 	}
 	opts := f.options(f.events())
 	if f.to != configured {
@@ -137,7 +122,7 @@ func (f *migrateFlags) run(ctx context.Context, args []string) error {
 		return err
 	}
 	f.c.Leases = len(migration.Leases())
-	missing := f.missing(args, migration.Leases())
+	missing := f.missing(named, migration.Leases())
 	if f.c.Leases == 0 && missing != nil {
 		return missing
 	}

@@ -308,19 +308,6 @@ func (f *folder) sync() error {
 	return cmp.Or(folder.Sync(), folder.Close())
 }
 
-// names returns the names of what is in the folder, sorted.
-func (f *folder) names() ([]string, error) {
-	entries, err := fs.ReadDir(f.root.FS(), ".")
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, entry := range entries {
-		names = append(names, entry.Name())
-	}
-	return names, nil
-}
-
 // others deletes the files of leases that no definition of the input names, with prune; otherwise it warns of them. They stay
 // then, because an input that lacks a lease does not say that the lease is over. A file that has something else than objects of
 // its lease is not of this program, and stays.
@@ -329,12 +316,13 @@ func (l *leaseFiles) others(c *console.Console, in *folder, prune bool) error {
 	for _, file := range l.leases {
 		written[l.name(file.group)] = true
 	}
-	names, err := in.names()
+	entries, err := fs.ReadDir(in.root.FS(), ".")
 	if err != nil {
 		return err
 	}
 	var warnings lease.Problems
-	for _, name := range names {
+	for _, entry := range entries {
+		name := entry.Name()
 		group, ok := groupOfFile(name)
 		if !ok || written[name] {
 			continue

@@ -169,9 +169,9 @@ func (b *bookObject) GetObjectKind() schema.ObjectKind {
 // DeepCopyObject returns the book itself. Only printers that modify objects call it, and they are not used here.
 func (b *bookObject) DeepCopyObject() runtime.Object { return b }
 
-// toUnstructured returns a book as maps and slices for templates. Whole numbers become int64.
-func toUnstructured(b *view.Book) (map[string]any, error) {
-	text, err := json.Marshal(b)
+// toUnstructured returns a book, or a row, as maps and slices for templates. Whole numbers become int64.
+func toUnstructured(value any) (map[string]any, error) {
+	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
@@ -253,22 +253,31 @@ func (p *columnPrinter) print(b *view.Book) error {
 
 // cell returns the value or the comma-separated values of the column in a row, or <none>.
 func (c column) cell(row any) (string, error) {
-	results, err := c.path.FindResults(row)
+	values, err := valuesAt(c.path, row)
 	if err != nil {
 		return "", fmt.Errorf("column %s: %w", c.header, err)
 	}
-	var texts []string
+	if len(values) == 0 {
+		return "<none>", nil
+	}
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = terminal.OneLine(fmt.Sprint(v), terminal.MaxCell)
+	}
+	return strings.Join(texts, ","), nil
+}
+
+// valuesAt returns the values of a path in a row.
+func valuesAt(path *jsonpath.JSONPath, row any) (all []any, _ error) {
+	results, err := path.FindResults(row)
 	for _, values := range results {
 		for _, v := range values {
-			if v.IsValid() && v.Interface() != nil {
-				texts = append(texts, terminal.OneLine(fmt.Sprint(v.Interface()), terminal.MaxCell))
+			if v.IsValid() && v.CanInterface() && v.Interface() != nil {
+				all = append(all, v.Interface())
 			}
 		}
 	}
-	if len(texts) == 0 {
-		return "<none>", nil
-	}
-	return strings.Join(texts, ","), nil
+	return all, err
 }
 
 // Definitions writes lease definitions in a form that apply reads: as YAML documents, or as one JSON document, which is a List

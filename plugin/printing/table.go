@@ -2,7 +2,6 @@ package printing
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/netip"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/fvbommel/sortorder"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
@@ -158,29 +156,20 @@ type sorting struct {
 // value returns the first value of the path in a row, nil if there is none.
 func (s *sorting) value(row any) any {
 	s.rows++
-	text, err := json.Marshal(row)
-	var fields map[string]any
-	if err == nil {
-		err = utiljson.Unmarshal(text, &fields)
-	}
+	fields, err := toUnstructured(row)
 	if err != nil {
 		s.err = err
 		return nil
 	}
-	results, err := s.path.FindResults(fields)
+	values, err := valuesAt(s.path, fields)
 	if err != nil {
 		s.err = usage.Errorf("--sort-by: %w", err)
+	}
+	if err != nil || len(values) == 0 {
 		return nil
 	}
-	for _, values := range results {
-		for _, v := range values {
-			if v.IsValid() && v.CanInterface() && v.Interface() != nil {
-				s.found = true
-				return v.Interface()
-			}
-		}
-	}
-	return nil
+	s.found = true
+	return values[0]
 }
 
 // compareValues compares numbers and addresses by their value, and texts as people do: node9 before node10. Values of different kinds are
