@@ -176,7 +176,7 @@ func begins(t *testing.T, w *world, opts leaselogs.Options) (printed, noted *out
 	ctx, cancel := context.WithCancel(t.Context())
 	printed, noted = &output{}, &output{}
 	done = make(chan error, 1)
-	opts.Follow = true
+	opts.Pod.Follow = true
 	go func() {
 		done <- leaselogs.Stream(ctx, c, id, opts, printed, func(s string) { fmt.Fprintln(noted, s) })
 	}()
@@ -193,7 +193,7 @@ func TestRestartsAreFollowed(t *testing.T) {
 	w := &world{pods: []map[string]any{pod("a", 0, "running")}, logs: func(_ string, n int) (int, string, bool) {
 		return http.StatusOK, fmt.Sprintf("run %d\n", n), true
 	}}
-	printed, _, end := follows(t, w, leaselogs.Options{Streams: 5, PodLogOptions: corev1.PodLogOptions{TailLines: &tail}})
+	printed, _, end := follows(t, w, leaselogs.Options{Streams: 5, Pod: corev1.PodLogOptions{TailLines: &tail}})
 	printed.awaits(t, "run 1")
 	w.changes <- pod("a", 0, "terminated")
 	w.changes <- pod("a", 1, "running")
@@ -260,7 +260,7 @@ func stream(t *testing.T, pods []map[string]any, out io.Writer, streams int) err
 	if err != nil {
 		t.Fatal(err)
 	}
-	return leaselogs.Stream(t.Context(), c, id, leaselogs.Options{PodLogOptions: corev1.PodLogOptions{Follow: true}, Streams: streams}, out, func(string) {})
+	return leaselogs.Stream(t.Context(), c, id, leaselogs.Options{Pod: corev1.PodLogOptions{Follow: true}, Streams: streams}, out, func(string) {})
 }
 
 type full struct{}

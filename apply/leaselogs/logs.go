@@ -33,8 +33,8 @@ const Role = "akash-net-logs"
 
 // Options select which logs are read, like kubectl's flags of the same names.
 type Options struct {
-	// PodLogOptions are those of each container. Follow also reads pods that start later, until the context ends or the lease is closed.
-	corev1.PodLogOptions
+	// Pod are those of each container. Follow also reads pods that start later, until the context ends or the lease is closed.
+	Pod corev1.PodLogOptions
 	// Service is the service whose containers are read; empty for all of the lease.
 	Service string
 	// Streams is how many containers are followed at a time.
@@ -86,7 +86,7 @@ func Stream(ctx context.Context, c *cluster.Cluster, id lease.ID, opts Options, 
 		r.pods.LabelSelector += "," + lease.LabelService + "=" + opts.Service
 	}
 	read := r.once
-	if opts.Follow {
+	if opts.Pod.Follow {
 		read = r.follow
 	}
 	return cluster.NeedsRoleIn(read(ctx), r.namespace, Role)
@@ -109,7 +109,7 @@ func (r *reader) once(ctx context.Context) error {
 			r.note("%s has no logs: %s", s.name(), s.waits)
 			continue
 		}
-		switch err := r.read(ctx, s, r.opts.PodLogOptions); {
+		switch err := r.read(ctx, s, r.opts.Pod); {
 		case err == nil:
 			read++
 		case !isContainerError(err):
@@ -119,7 +119,7 @@ func (r *reader) once(ctx context.Context) error {
 			failed++
 		}
 	}
-	if failed > 0 && (read == 0 || !r.opts.Previous) { // with --previous, not every container has an earlier log
+	if failed > 0 && (read == 0 || !r.opts.Pod.Previous) { // with --previous, not every container has an earlier log
 		return fmt.Errorf("the logs of %d of %d containers cannot be read", failed, len(sources))
 	}
 	return nil
@@ -131,7 +131,7 @@ var errClosed = errors.New("the lease is closed")
 // follow reads the logs of the existing containers and of those that start later, until the lease is closed.
 func (r *reader) follow(ctx context.Context) error {
 	group, ctx := parallel.WithContext(ctx)
-	places, opts, first := make(chan struct{}, r.opts.Streams), r.opts.PodLogOptions, true
+	places, opts, first := make(chan struct{}, r.opts.Streams), r.opts.Pod, true
 	group.Go(func() error {
 		return r.cluster.Follow(ctx, kinds.Pod.Resource(), r.namespace, r.pods, func(pods []*unstructured.Unstructured, _ bool) error {
 			sources, err := sourcesOf(pods)

@@ -63,12 +63,12 @@ func NewLogs(c *session.Session) *cobra.Command {
 	flags := cmd.Flags()
 	addService(c, cmd, "service", "", "Only this service of the lease", &f.Service)
 	addService(c, cmd, "container", "c", "Only this container: a service's has its name", &f.Service)
-	flags.BoolVarP(&f.Follow, "follow", "f", false, "Continue with new lines, and with pods that start later")
+	flags.BoolVarP(&f.Pod.Follow, "follow", "f", false, "Continue with new lines, and with pods that start later")
 	flags.Int64Var(&f.tail, "tail", 10, "The number of last lines of each container; -1 for all")
 	flags.DurationVar(&f.since, "since", 0, "Only lines newer than a duration, such as 5s, 2m or 3h")
 	flags.StringVar(&f.sinceTime, "since-time", "", "Only lines newer than a time (RFC 3339)")
-	flags.BoolVar(&f.Timestamps, "timestamps", false, "Begin each line with its time")
-	flags.BoolVarP(&f.Previous, "previous", "p", false, "Print the logs of containers before their restart")
+	flags.BoolVar(&f.Pod.Timestamps, "timestamps", false, "Begin each line with its time")
+	flags.BoolVarP(&f.Pod.Previous, "previous", "p", false, "Print the logs of containers before their restart")
 	flags.BoolVar(&f.prefix, "prefix", false,
 		"Begin each line with its pod and container (default: if there are several containers)")
 	flags.IntVar(&f.Streams, "max-log-requests", 5, "The maximum number of containers to follow at a time")
@@ -101,17 +101,17 @@ func (f *logFlags) complete(cmd *cobra.Command) error {
 		return usage.Errorf("--max-log-requests is a number of containers, from 1 to %d", math.MaxInt16)
 	}
 	if f.since != 0 {
-		f.SinceSeconds = new(int64(math.Ceil(f.since.Seconds())))
+		f.Pod.SinceSeconds = new(int64(math.Ceil(f.since.Seconds())))
 	}
 	if f.sinceTime != "" {
 		at, err := time.Parse(time.RFC3339, f.sinceTime)
 		if err != nil {
 			return usage.Errorf("--since-time: %q is not a time such as 2026-01-31T12:00:00Z", f.sinceTime)
 		}
-		f.SinceTime = new(metav1.NewTime(at))
+		f.Pod.SinceTime = new(metav1.NewTime(at))
 	}
 	if f.tail >= 0 {
-		f.TailLines = &f.tail
+		f.Pod.TailLines = &f.tail
 	}
 	if cmd.Flags().Changed("prefix") {
 		f.Prefix = &f.prefix
