@@ -30,6 +30,8 @@ type Move struct {
 	// Ends deletes the old routes once their successors are known to serve, and then Companions, which no other route needs.
 	Ends       bool
 	Companions []observed.Object
+	// Awaits only waits until the successors are known to serve, and needs no turn. It tells of each if the routes were Changed before.
+	Awaits, Changed bool
 }
 
 // Moving is a route that goes to another kind.
@@ -43,6 +45,8 @@ type Moving struct {
 	// New is its successor, Was is that as it was seen, nil if there was none.
 	New Key
 	Was *unstructured.Unstructured
+	// With are the routes that accompany its successor, and that are waited for with it.
+	With []Key
 	// Objects are written for it. Message is what a person is told of the delete of the old route.
 	Objects []Desired
 	Message string
@@ -132,10 +136,18 @@ func (v view) recordsOf(m Moving) (out []Desired) {
 	return out
 }
 
+// onlyAwaits reports whether a step looks, or waits, for what needs no turn.
+func (v view) onlyAwaits(s Step) bool {
+	return v.want.Move != nil && v.want.Move.Awaits && !slices.ContainsFunc(s.Requests, func(r Request) bool { return r.Verb != GetLive })
+}
+
 // going returns the routes that go.
 func (v view) going() []Moving {
-	if v.want.Move == nil {
+	switch {
+	case v.want.Move == nil:
 		return nil
+	case v.want.Move.Awaits:
+		return v.want.Move.Routes
 	}
 	if v.memo.going == nil {
 		v.memo.going = slices.DeleteFunc(slices.Clone(v.want.Move.Routes), func(m Moving) bool { return v.staying(m) != nil })
@@ -161,7 +173,7 @@ func movedStages(routes []Moving) [][]Desired {
 // readMovedUnder reads the claims under the routes that were not read in the command's turn, since nobody of the owner held them, or that
 // were read before the route.
 func (v view) readMovedUnder() (out Step) {
-	if v.want.Move == nil || !v.t.Settings.Waits {
+	if v.want.Move == nil || v.want.Move.Awaits || !v.t.Settings.Waits {
 		return out
 	}
 	for _, m := range v.want.Move.Routes {
@@ -243,6 +255,10 @@ func (v view) endOne(m Moving) Step {
 func (v view) moved() (done map[Key]bool, left []error) {
 	done = map[Key]bool{}
 	for _, m := range v.want.Move.Routes {
+		if v.want.Move.Awaits {
+			done[keyOf(m.Old)] = !v.isWaiting(m)
+			continue
+		}
 		if err := v.staying(m); err != nil {
 			left = append(left, err)
 			continue

@@ -39,7 +39,7 @@ func Next(w *World, t *Transaction, place int, m *Memo) Step {
 		switch {
 		case s.idle():
 			continue
-		case w.Turn.Alone == 0 && !s.mayBeEarly():
+		case w.Turn.Alone == 0 && !s.mayBeEarly() && !v.onlyAwaits(s):
 			return do(Request{Verb: Announce, Why: "nobody else is to write for the deployment"})
 		case s.removes(): // the tenant may have asked for it again while the lease was written
 			if confirm := v.confirmManifest(max(w.Turn.Alone, v.f.wrote, v.changed())); !confirm.idle() {

@@ -222,9 +222,11 @@ type replacement struct {
 // of other leases, which serve until they are deleted. On an Ingress controller or OpenShift a route of another lease may prevent
 // the new one from being accepted at all, so those are not kept.
 func (v view) replaced() (out []replacement) {
-	if v.want.Move != nil && v.want.Move.Ends {
+	if m := v.want.Move; m != nil && (m.Ends || m.Awaits) {
 		for _, m := range v.going() {
-			out = append(out, replacement{m.Old, m.New})
+			for _, k := range append([]Key{m.New}, m.With...) {
+				out = append(out, replacement{m.Old, k})
+			}
 		}
 	}
 	if v.want.Apply == nil || v.w.Snapshot.Operators.Hostname {
@@ -282,8 +284,9 @@ func (v view) awaitSuccessors() Step {
 			return s
 		}
 		served := Step{Served: &k}
-		accepted := !v.t.Settings.AssumeServing || state.Serves(state.Reports(v.w.live(k).live, state.Routers{}))
-		if accepted && v.isChanged() {
+		now := v.w.live(k).live
+		accepted := !v.t.Settings.AssumeServing || now != nil && state.Serves(state.Reports(now, state.Routers{}))
+		if accepted && (v.isChanged() || v.want.Move != nil && v.want.Move.Changed) {
 			served.Tells = []Event{{Action: report.Accepted, Of: k, Message: "by its controller", Once: "accepted " + k.String()}}
 		}
 		return served

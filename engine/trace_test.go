@@ -26,7 +26,7 @@ import (
 //	command NAME OWNER/DSEQ[/OSEQ] release [HOST...] [named]
 //	command NAME OWNER/DSEQ fix [gone | unmarked | unentitled | unserved | unchanged] HOST...
 //	command NAME OWNER/DSEQ serves HOST
-//	command NAME OWNER/DSEQ move HOST... [note] [end]
+//	command NAME OWNER/DSEQ move HOST... [note] [await] [end]
 //	command NAME OWNER/DSEQ transfer HOST... [with HOST[/PATH]... [prune] ...]
 //	given ...         the same, and it has ended well before the story begins
 //	step NAME...      the next request of a command

@@ -18,7 +18,7 @@ import (
 )
 
 // want parses a lease and what it wants: OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires], OWNER/DSEQ release [HOST...], OWNER/DSEQ
-// apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs] [long], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
+// apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs] [long], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [await] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
 //
 // from=SOURCE is the source that names the lease, of=SOURCE,… those of which one has to own it, an empty one is none; "obeys" is the reconciler's.
 func (l *ledger) want(words []string) engine.Want {
@@ -181,12 +181,12 @@ func (l *ledger) transferWant(want engine.Want, words []string) engine.Want {
 
 // moveWant is what a lease wants whose Ingresses become HTTPRoutes: these; notes on the Ingresses that they go; or their end.
 func (l *ledger) moveWant(want engine.Want, words []string) engine.Want {
-	id, end, note := want.Request.Lease, slices.Contains(words, "end"), slices.Contains(words, "note")
-	if want.Move = (&engine.Move{Ends: end}); end {
+	id, end, note, await := want.Request.Lease, slices.Contains(words, "end"), slices.Contains(words, "note"), slices.Contains(words, "await")
+	if want.Move = (&engine.Move{Ends: end, Awaits: await, Changed: await}); end {
 		target := config.TargetHTTPRoute
 		want.Move.Target = &target
 	}
-	for _, host := range slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "end" || word == "note" }) {
+	for _, host := range slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "end" || word == "note" || word == "await" }) {
 		all, err := render.Lease(definition(id, []string{host, "httproute"}), l.cfg, nil)
 		if err != nil {
 			panic(err)
@@ -206,7 +206,7 @@ func (l *ledger) moveWant(want engine.Want, words []string) engine.Want {
 			m.Held = part != nil && part.Lease.Group() == id.Group()
 		}
 		for _, o := range all {
-			if o.Kind == kinds.HTTPRoute && !note {
+			if o.Kind == kinds.HTTPRoute && !note && !await {
 				m.Objects = append(m.Objects, engine.Desired{Object: o, Manager: lease.FieldManager})
 			}
 		}

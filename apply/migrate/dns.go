@@ -86,7 +86,7 @@ func (m *Migration) repoint(ctx context.Context) error {
 	leases := slices.DeleteFunc(slices.Clone(m.leases), func(l *leaseMigration) bool {
 		return !slices.ContainsFunc(l.hosts, func(h *hostMove) bool { return !h.ended })
 	})
-	errs = append(errs, m.transact(ctx, leases, func(l *leaseMigration) (*engine.Move, error) {
+	errs = append(errs, m.transact(ctx, leases, true, func(l *leaseMigration) (*engine.Move, error) {
 		l.look()
 		return l.repointed(external, m.lacking()), nil
 	}))

@@ -123,10 +123,9 @@ func (m *Migration) Routes() (n int) {
 // their errors.
 func (m *Migration) Run(ctx context.Context) error {
 	errs := []error{
-		m.transact(ctx, m.leases, func(l *leaseMigration) (*engine.Move, error) { return l.newRoutes() }),
-		m.each("leases (new routes)", func(l *leaseMigration) error {
-			return report.Gather([]error{l.awaitAllAccepted(ctx), l.stayed()})
-		}),
+		m.transact(ctx, m.leases, true, func(l *leaseMigration) (*engine.Move, error) { return l.newRoutes() }),
+		m.await(ctx),
+		m.each("leases (new routes)", func(l *leaseMigration) error { return l.stayed() }),
 	}
 	interrupted := m.overlap(ctx)
 	if interrupted == nil && !m.opts.KeepOld {
@@ -165,11 +164,11 @@ func Group(ctx context.Context, c *command.Command, g lease.Group) error {
 
 // transact works on leases in one transaction, by another reading of the cluster. move returns what is done for a lease, or why nothing
 // may be. A route goes on if all was done for it.
-func (m *Migration) transact(ctx context.Context, leases []*leaseMigration, move func(*leaseMigration) (*engine.Move, error)) error {
+func (m *Migration) transact(ctx context.Context, leases []*leaseMigration, read bool, move func(*leaseMigration) (*engine.Move, error)) error {
 	if len(leases) == 0 || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var snapshot *observed.Snapshot
+	snapshot := m.leases[0].x.Snapshot
 	refused, ended := make([]error, len(leases)), make([]*execute.Lease, len(leases))
 	wants, of, groups := make([]engine.Want, len(leases)), make([]*executor.Executor, len(leases)), make([]lease.Group, len(leases))
 	for i, l := range leases {
@@ -178,7 +177,9 @@ func (m *Migration) transact(ctx context.Context, leases []*leaseMigration, move
 	err := execute.Work{
 		Command: m.command, Of: of,
 		Read: func(ctx context.Context) (_ *observed.Snapshot, err error) {
-			snapshot, err = reading.ReadAll(ctx, m.command, groups...)
+			if read {
+				snapshot, err = reading.ReadAll(ctx, m.command, groups...)
+			}
 			return snapshot, err
 		},
 		Wants: func() []engine.Want {
@@ -209,6 +210,28 @@ func (m *Migration) transact(ctx context.Context, leases []*leaseMigration, move
 		}
 	}
 	return err
+}
+
+// await waits until the new routes are known to serve. If one is not, its old route stays.
+func (m *Migration) await(ctx context.Context) error {
+	opts := m.command.Options
+	if opts.Wait == 0 && opts.AssumeServing {
+		return nil
+	}
+	leases := slices.DeleteFunc(slices.Clone(m.leases), func(l *leaseMigration) bool { return len(l.ready()) == 0 })
+	return m.transact(ctx, leases, false, func(l *leaseMigration) (*engine.Move, error) {
+		out := &engine.Move{Awaits: true, Changed: l.x.Changed()}
+		for _, c := range l.ready() {
+			going := l.moving(c, nil)
+			for _, o := range c.objects {
+				if _, _, redirect := lease.ParseRouteName(o.Name); redirect && slices.Contains(kinds.RouteKinds, o.Kind) && (!opts.AssumeServing || o.Kind != kinds.Ingress) {
+					going.With = append(going.With, engine.KeyOf(o))
+				}
+			}
+			out.Routes = append(out.Routes, going)
+		}
+		return out, nil
+	})
 }
 
 // each runs a step for all leases and joins their errors.
@@ -266,7 +289,7 @@ func (m *Migration) end(ctx context.Context) error {
 			errs[i] = settling
 		}
 	}
-	err := m.transact(ctx, leases, func(l *leaseMigration) (*engine.Move, error) { return l.endRoutes() })
+	err := m.transact(ctx, leases, true, func(l *leaseMigration) (*engine.Move, error) { return l.endRoutes() })
 	for i, l := range m.leases {
 		errs[i] = l.x.Failed(report.Gather([]error{l.stayed(), errs[i]}))
 	}
