@@ -245,13 +245,17 @@ func (f Fix) isRead() bool {
 	return f.Gone == "" && f.Rest != Unchanged && slices.ContainsFunc(f.Objects, func(o observed.Object) bool { return o.Record() == "" })
 }
 
-// keepFixed writes the allocations that stay, before the objects go.
+// keepFixed writes the allocations that stay, before the objects go, unless another fix gives them up.
 func (v view) keepFixed() Step {
 	for _, f := range v.fixes() {
 		if f.Stay == "" || v.isUnfounded(f) || len(v.objectsOf(f)) < len(f.Objects) {
 			continue
 		}
 		c := v.w.Claim(f.Claim.Name())
+		gives := func(p state.Part) bool { return slices.Contains(f.Keys, p.Key) && v.givesAllocation(c, p) }
+		if slices.ContainsFunc(c.PartsOf(v.group), gives) {
+			continue
+		}
 		on, r := OfClaim{Group: v.group, Parts: slices.Clone(c.Entries(v.group))}, Request{Why: string(f.Stay)}
 		for i, p := range on.Parts {
 			if f.isOf(c, p.Key) && f.Stay != Followed {
