@@ -214,13 +214,13 @@ func (l *Lease) Accepted(ctx context.Context) (known bool, err error) {
 			waiting = append(waiting, o)
 		}
 	}
-	judged, err := AwaitRoutes(ctx, l.X, waiting, state.Accepted)
+	judged, err := awaitRoutes(ctx, l.X, waiting)
 	return known && judged && err == nil, err
 }
 
-// AwaitRoutes waits until done is true for the reports on each route. judged is false if no controller reports on one: for that it does
+// awaitRoutes waits until a router has accepted each route. judged is false if no controller reports on one: for that it does
 // not wait.
-func AwaitRoutes(ctx context.Context, x *executor.Executor, routes []render.Object, done func([]state.Report) bool) (judged bool, err error) {
+func awaitRoutes(ctx context.Context, x *executor.Executor, routes []render.Object) (judged bool, err error) {
 	waiting := []render.Object(nil)
 	for _, o := range routes {
 		judged, err := reportsOn(ctx, x, o)
@@ -240,7 +240,7 @@ func AwaitRoutes(ctx context.Context, x *executor.Executor, routes []render.Obje
 		if live != nil {
 			last = state.Reports(live, state.Routers{})
 		}
-		if err != nil || !done(last) {
+		if err != nil || !state.Accepted(last) {
 			return state.ToBeAccepted(o.Kind, o.Namespace, o.Name, last), err
 		}
 		reportAccepted(x, o, last)

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -22,23 +21,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// ReadGrounds reads the claims that an object depends on. Read the object first.
-func ReadGrounds(ctx context.Context, l ledger.Ledger, o observed.Object) (_ []observed.Ground, err error) {
-	var claims []*state.Claim
-	if o.Kind == kinds.ProviderLeasedIP {
-		if claims, err = l.ListOwner(ctx, o.Group.Owner); err != nil {
-			return nil, err
-		}
-	}
-	grounds := observed.GroundsIn(o, claims, func(name string) (claim *state.Claim) {
-		if err == nil {
-			claim, err = ReadClaim(ctx, l, name)
-		}
-		return claim
-	})
-	return grounds, err
-}
-
 // ReadClaim reads a claim, and retries unclear answers.
 func ReadClaim(ctx context.Context, l ledger.Ledger, name string) (claim *state.Claim, err error) {
 	err = l.Until(ctx, func(ctx context.Context) (err error) {
@@ -46,17 +28,6 @@ func ReadClaim(ctx context.Context, l ledger.Ledger, name string) (claim *state.
 		return err
 	})
 	return claim, err
-}
-
-// MayGo reports whether an object, as it was read, may be deleted. It reads the claims after the object was read; the
-// delete is pinned to the object.
-type MayGo func(ctx context.Context, now *unstructured.Unstructured) (bool, error)
-
-// OfTenant lets an object be deleted if it has not changed hands. It is for a release, which gives up the claims too.
-func OfTenant(before *unstructured.Unstructured) MayGo {
-	return func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
-		return state.SameTenant(before, now), nil
-	}
 }
 
 // Addresses reads all claims, and who claims and who uses which address, in order to propose free addresses.
