@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -38,7 +39,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-var claims = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+var (
+	claims = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	events = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
+)
 
 // cluster is a control plane with the program installed: etcd and kube-apiserver, no controllers.
 type cluster struct {
@@ -116,18 +120,12 @@ func (c *cluster) clear(b *testing.B, n int) {
 	check(b, remove(b.Context(), kinds.ProviderHost.Resource(), config.Default().ManifestNamespace))
 	each(b, n, func(ctx context.Context, i int) error {
 		name, namespaces := definition(i).Lease.Namespace(), c.client.CoreV1().Namespaces()
-		for _, resource := range []schema.GroupVersionResource{kinds.Ingress.Resource(), {Group: "events.k8s.io", Version: "v1", Resource: "events"}} {
-			if err := remove(ctx, resource, name); err != nil {
-				return err
-			}
+		err := errors.Join(remove(ctx, kinds.Ingress.Resource(), name), remove(ctx, events, name))
+		if gone := namespaces.Delete(ctx, name, metav1.DeleteOptions{}); apierrors.IsNotFound(gone) {
+			return err
 		}
-		err := namespaces.Delete(ctx, name, metav1.DeleteOptions{})
-		if err == nil {
-			_, err = namespaces.Finalize(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.UpdateOptions{})
-		} else if apierrors.IsNotFound(err) {
-			err = nil
-		}
-		return err
+		_, ended := namespaces.Finalize(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.UpdateOptions{})
+		return errors.Join(err, ended)
 	})
 }
 
@@ -150,6 +148,7 @@ func (c *cluster) through(b *testing.B, p program, with func(next http.RoundTrip
 	b.Helper()
 	p.kubeconfig = harness.Kubeconfig(b, harness.Proxy(b, c.Config, func(proxy *httputil.ReverseProxy) {
 		proxy.Transport = with(proxy.Transport)
+		proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) } // a client that went
 	}))
 	return p.measure(b)
 }
