@@ -32,15 +32,13 @@ func TestMain(m *testing.M) {
 		*runs = 1
 	}
 	code := m.Run()
-	if err := stopShared(); err != nil {
+	err := stopShared()
+	if *recordTo != "" && code == 0 && err == nil {
+		err = writeRecord()
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
-	}
-	if *recordTo != "" && code == 0 {
-		if err := writeRecord(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
 	}
 	os.Exit(code)
 }

@@ -159,17 +159,15 @@ func (c *cluster) record(b *testing.B, p program) (requests []request) {
 	var mu sync.Mutex
 	c.through(b, p, func(next http.RoundTripper) http.RoundTripper {
 		return tripper(func(in *http.Request) (*http.Response, error) {
-			var body bytes.Buffer
+			var body []byte
 			if in.Body != nil {
-				if _, err := body.ReadFrom(in.Body); err != nil {
-					return nil, err
-				}
-				in.Body = io.NopCloser(bytes.NewReader(body.Bytes()))
+				body, _ = io.ReadAll(in.Body)
+				in.Body = io.NopCloser(bytes.NewReader(body))
 			}
 			mu.Lock()
 			header := in.Header.Clone()
 			header.Del("Accept-Encoding") // whoever sends it unpacks what comes
-			requests = append(requests, request{in.Method, in.URL, header, body.Bytes()})
+			requests = append(requests, request{in.Method, in.URL, header, body})
 			mu.Unlock()
 			return next.RoundTrip(in)
 		})
@@ -192,7 +190,7 @@ func newReplay(b *testing.B, requests []request, n int) (r replay) {
 			leases[name] = d.Name
 		}
 	}
-	var chains [4]map[string]int
+	index := map[string]int{} // of chains
 	for _, q := range requests {
 		phase, name := 2, path.Base(q.url.Path)
 		chain := leases[name]
@@ -213,14 +211,12 @@ func newReplay(b *testing.B, requests []request, n int) (r replay) {
 		if phase == 2 && chain == "" {
 			b.Fatalf("%s %s belongs to no lease", q.method, q.url)
 		}
-		if _, known := chains[phase][chain]; !known {
-			if chains[phase] == nil {
-				chains[phase] = map[string]int{}
-			}
-			chains[phase][chain] = len(r[phase])
-			r[phase] = append(r[phase], nil)
+		key := fmt.Sprint(phase, chain)
+		at, known := index[key]
+		if !known {
+			at = len(r[phase])
+			index[key], r[phase] = at, append(r[phase], nil)
 		}
-		at := chains[phase][chain]
 		r[phase][at] = append(r[phase][at], q)
 	}
 	return r

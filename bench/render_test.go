@@ -3,7 +3,6 @@
 package bench
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -70,13 +69,11 @@ var addressed = strings.Replace(document, "as: 80, global: true, hosts: [%s]}]",
 // file writes a file of the benchmark and returns its path.
 func file(b *testing.B, write func(w io.Writer)) string {
 	b.Helper()
-	f, err := os.Create(filepath.Join(b.TempDir(), "input.yaml"))
-	check(b, err)
-	w := bufio.NewWriter(f)
-	write(w)
-	check(b, w.Flush())
-	check(b, f.Close())
-	return f.Name()
+	var text strings.Builder
+	write(&text)
+	path := filepath.Join(b.TempDir(), "input.yaml")
+	check(b, os.WriteFile(path, []byte(text.String()), 0o600))
+	return path
 }
 
 // definitions writes the leases 0 to n.

@@ -50,17 +50,12 @@ func BenchmarkState(b *testing.B) {
 	judge("state: memory", "bytes a claim", "at most", 700, beyond(ours, nothing, peak, float64(written), 1<<20))
 }
 
-// nodes is how many nodes the cluster has whose resources are shown.
-const nodes = 200
-
-func nodeName(i int) string { return fmt.Sprintf("node-%03d", i%nodes) }
-
 // BenchmarkResources asks what a cluster has left, beside kubectl, which gets the objects that tell it: pods of a hundred leases on 200 nodes.
 func BenchmarkResources(b *testing.B) {
-	const leases = 100
+	const leases, nodes = 100, 200
 	c := shared(b)
 	for i := range size(nodes, 2) {
-		harness.Node(b, nodeName(i), map[string]string{"akash.network": "true"}, harness.Amounts("64", "256Gi"))
+		harness.Node(b, fmt.Sprint("node-", i), map[string]string{"akash.network": "true"}, harness.Amounts("64", "256Gi"))
 	}
 	each(b, leases, func(ctx context.Context, i int) error {
 		id := definition(i).Lease
@@ -75,7 +70,7 @@ func BenchmarkResources(b *testing.B) {
 	made := 0
 	grow(b, "state resources", 3, 5000, func(n int) program {
 		each(b, n-made, func(ctx context.Context, i int) error {
-			p := leasedPod(b, made+i, leases)
+			p := leasedPod(b, made+i, leases, nodes)
 			status := p.Status
 			p, err := c.client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{})
 			if err == nil {
@@ -93,12 +88,12 @@ func BenchmarkResources(b *testing.B) {
 }
 
 // leasedPod is a pod as a lease's Deployment makes it.
-func leasedPod(b *testing.B, i, leases int) *corev1.Pod {
+func leasedPod(b *testing.B, i, leases, nodes int) *corev1.Pod {
 	b.Helper()
 	text, err := os.ReadFile("testdata/pod.yaml")
 	check(b, err)
 	id, p := definition(i%leases).Lease, &corev1.Pod{}
-	of := strings.NewReplacer("NAMESPACE", id.Namespace(), "NAME", fmt.Sprintf("web-%05d", i), "NODE", nodeName(i),
+	of := strings.NewReplacer("NAMESPACE", id.Namespace(), "NAME", fmt.Sprintf("web-%05d", i), "NODE", fmt.Sprint("node-", i%nodes),
 		"ADDRESS", fmt.Sprintf("10.0.%d.%d", i>>8&255, i&255), "NOW", time.Now().UTC().Format(time.RFC3339))
 	check(b, yaml.UnmarshalStrict([]byte(of.Replace(string(text))), p))
 	p.Labels = id.Labels()
