@@ -144,13 +144,14 @@ func hostUses(o *unstructured.Unstructured, served func(named []string) []string
 	}
 	use := newUse(strings.ToLower(o.GetKind()), o)
 	var hosts []string
+	var uses []Use
 	switch o.GetKind() {
 	case "ProviderHost":
 		hosts = []string{o.GetName()}
 		use.Service, _ = Field(o.Object, "spec", "service_name").(string)
 		use.Port = portNumber(Field(o.Object, "spec", "external_port"))
 	case "Ingress":
-		hosts = ingressHosts(o, &use)
+		uses = ingressUses(o, use)
 	case "HTTPRoute", "TLSRoute", "GRPCRoute":
 		named, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
 		hosts = served(named)
@@ -169,11 +170,11 @@ func hostUses(o *unstructured.Unstructured, served func(named []string) []string
 		use.Port = portNumber(Field(o.Object, "spec", "port", "targetPort"))
 		use.Path, _, _ = unstructured.NestedString(o.Object, "spec", "path")
 	}
-	use.Path = cmp.Or(use.Path, "/")
-	uses := make([]Use, 0, len(hosts))
-	for _, h := range hosts {
-		use.Host = strings.ToLower(h)
+	for _, use.Host = range hosts {
 		uses = append(uses, use)
+	}
+	for i := range uses {
+		uses[i].Host, uses[i].Path = strings.ToLower(uses[i].Host), cmp.Or(uses[i].Path, "/")
 	}
 	return uses
 }
@@ -222,26 +223,27 @@ func routeHosts(o *unstructured.Unstructured) []string {
 	return []string{host}
 }
 
-func ingressHosts(o *unstructured.Unstructured, use *Use) []string {
-	var hosts []string
+// ingressUses returns the use of each rule's host, with the first path of the rule, and of the aliases, with the path of the last one.
+func ingressUses(o *unstructured.Unstructured, use Use) (uses []Use) {
 	rules, _ := Field(o.Object, "spec", "rules").([]any)
 	for _, r := range rules {
-		if h, ok := Field(r, "host").(string); ok && h != "" {
-			hosts = append(hosts, h)
-		}
 		path := first(Field(r, "http", "paths"))
 		use.Path, _ = Field(path, "path").(string)
 		use.Matches = []string{admission.IngressMatch(o.GetAnnotations(), path)}
 		service := Field(path, "backend", "service")
 		use.Service, _ = Field(service, "name").(string)
 		use.Port = portNumber(Field(service, "port", "number"))
-	}
-	for alias := range strings.SplitSeq(o.GetAnnotations()[serverAlias], ",") {
-		if alias = strings.TrimSpace(alias); alias != "" && !slices.Contains(hosts, alias) {
-			hosts = append(hosts, alias)
+		if use.Host, _ = Field(r, "host").(string); use.Host != "" {
+			uses = append(uses, use)
 		}
 	}
-	return hosts
+	for alias := range strings.SplitSeq(o.GetAnnotations()[serverAlias], ",") {
+		use.Host = strings.TrimSpace(alias)
+		if use.Host != "" && !slices.ContainsFunc(uses, func(u Use) bool { return u.Host == use.Host }) {
+			uses = append(uses, use)
+		}
+	}
+	return uses
 }
 
 // UsesOf returns the uses of a host. They include other owners' uses of the wildcard above it, unless the wildcard is
