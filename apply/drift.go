@@ -46,7 +46,7 @@ func Problems(
 			found = append(found, x)
 		}
 	}
-	_, ledger = s.Namespaces[cfg.LedgerNamespace]
+	_, ledger = s.Namespace(cfg.LedgerNamespace)
 	return found, ledger, err
 }
 

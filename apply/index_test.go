@@ -48,7 +48,7 @@ func manyLeases(n int) (*observed.Snapshot, []lease.Group) {
 		}
 	}
 	s.AddClaims(claims)
-	s.Index(claims, lists)
+	s.Index(lists)
 	return s, groups
 }
 

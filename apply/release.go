@@ -127,7 +127,7 @@ func reportReleased(one *execute.Lease, chosen state.Choice) error {
 func nothingOf(one *execute.Lease) (message, next string) {
 	switch runs := one.Unmarked; {
 	case len(runs.Akashs) > 0:
-		id := one.X.Snapshot.Tenants[runs.Akashs[0]]
+		id, _ := one.X.Snapshot.Tenant(runs.Akashs[0])
 		return HoldsNothing + "; Akash's provider runs it, and ends it when its bid is closed", fmt.Sprintf(
 			"provider-services tx market bid close --owner %s --dseq %d --gseq %d --oseq %d --from %s", id.Owner, id.DSeq, id.GSeq, id.OSeq, id.Provider)
 	case runs.Unseen != nil:

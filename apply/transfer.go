@@ -114,7 +114,7 @@ func (t *transfer) want() (func(*observed.Snapshot) engine.Want, error) {
 
 // claims returns the claims on a thing.
 func (t *transfer) claims(s *observed.Snapshot, thing string) []*state.Claim {
-	return state.ClaimsOn(t.to.Owner, thing, s.Claim, func(key string) []*state.Claim { return s.ByClaim().Endpoints[key] })
+	return state.ClaimsOn(t.to.Owner, thing, s.Claim, s.Claims.Of)
 }
 
 // holders returns the other deployment groups for which the transfer may write.
@@ -149,7 +149,7 @@ func (t *transfer) whyNotFound(s *observed.Snapshot, thing string) string {
 			return chosenFor(endpoint)
 		}
 	}
-	for _, c := range s.ByClaim().Things[strings.ToLower(thing)] {
+	for _, c := range s.Claims.On(strings.ToLower(thing)) {
 		if c.Deleting {
 			return "its claim is being deleted: kubectl akash-net explain " + thing
 		}
@@ -157,7 +157,7 @@ func (t *transfer) whyNotFound(s *observed.Snapshot, thing string) string {
 			return "its claim cannot be read (" + c.Unreadable + "): kubectl akash-net repair " + state.UnreadableClaim + "/" + thing
 		}
 	}
-	if uses := s.HostUses[strings.ToLower(thing)]; len(uses) > 0 {
+	if uses := s.HostUses.At(strings.ToLower(thing)); len(uses) > 0 {
 		return "nobody has claimed it, but objects use it: kubectl akash-net explain " + thing
 	}
 	return "nobody holds it; reserve it or apply a definition that names it"
@@ -279,7 +279,7 @@ func (t *transfer) named(s *observed.Snapshot, def *lease.Definition, asked stat
 	for _, e := range asked.Endpoints {
 		for _, p := range e.Ports {
 			key := state.PortKey(p.Protocol, p.ExternalPort)
-			if !slices.ContainsFunc(s.ByClaim().Endpoints[e.SharingKey], func(c *state.Claim) bool { return stands(c, key) }) {
+			if !slices.ContainsFunc(s.Claims.Of(e.SharingKey), func(c *state.Claim) bool { return stands(c, key) }) {
 				ports[lease.LeasedIPName(e.SharingKey, p.Protocol, p.ExternalPort)] = true
 			}
 		}

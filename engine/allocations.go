@@ -80,7 +80,7 @@ func (v view) appliedAs(c *state.Claim, was, now state.Part) bool {
 	if v.want.Move != nil {
 		return was.Applied
 	}
-	if alive, _ := v.w.Snapshot.Namespaces[v.id.Namespace()]; alive && len(v.want.Serves) > 0 {
+	if n, _ := v.w.Snapshot.Namespace(v.id.Namespace()); n.Alive && len(v.want.Serves) > 0 {
 		return true // a pipeline may deliver objects before the lease's namespace exists: these do not count yet
 	}
 	if v.want.Apply == nil {

@@ -249,7 +249,7 @@ func (v view) unfit() Step {
 	}
 	// Only what a crashed command was about to make is made: that has written the definition.
 	wrote := func(a *state.Announcement) bool { return a.Names(v.group) && a.Nonce == state.NonceOf(d.Run) }
-	if alive, _ := v.w.Snapshot.Namespaces[v.id.Namespace()]; apply.Heal && !alive && v.w.Turn.Alone > 0 && !slices.ContainsFunc(v.w.Turn.Fenced, wrote) {
+	if n, _ := v.w.Snapshot.Namespace(v.id.Namespace()); apply.Heal && !n.Alive && v.w.Turn.Alone > 0 && !slices.ContainsFunc(v.w.Turn.Fenced, wrote) {
 		return v.giveBack(&report.NamespaceGoneError{Lease: v.id})
 	}
 	if err := v.f.running.running.Err; err != nil {

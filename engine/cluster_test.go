@@ -326,12 +326,12 @@ func (l *ledger) observe(r *reading, owner string) *observed.Snapshot {
 		id, _ := lease.IDFromLabels(live.GetLabels())
 		switch {
 		case k.Kind == kinds.Namespace:
-			s.Namespaces[k.Name], s.Tenants[k.Name] = live.GetDeletionTimestamp() == nil, id
+			s.PutNamespace(k.Name, &observed.Namespace{Alive: live.GetDeletionTimestamp() == nil, Tenant: id, HasTenant: true})
 		case owner == "" || id.Owner == owner:
 			lists[k.Kind.Plural] = append(lists[k.Kind.Plural], listed.New("", live))
 		}
 	}
 	s.AddClaims(r.claims)
-	s.Index(r.claims, lists)
+	s.Index(lists)
 	return s
 }

@@ -103,7 +103,7 @@ func (c *command) begin() {
 	}
 	c.learn(func(w *engine.World) {
 		w.At(now, now)
-		w.ReadAll(half.claims, objects, w.Send())
+		w.ReadAll(objects, w.Send())
 		w.Begin(c.name, marks)
 	})
 	settings := engine.Settings{Config: c.ledger.cfg, Patience: 2 * time.Second, Tries: 10, Wait: 10 * time.Second, Waits: true}

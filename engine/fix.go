@@ -148,7 +148,7 @@ func (v view) isServed(of *observed.Snapshot, declared observed.Object) bool {
 		return true
 	}
 	if declared.Kind == kinds.ProviderHost {
-		return slices.ContainsFunc(of.HostUses[declared.Live.GetName()], func(u state.Use) bool {
+		return slices.ContainsFunc(of.HostUses.At(declared.Live.GetName()), func(u state.Use) bool {
 			return isOf(u.Of) && u.Kind != declared.Kind.Singular && !u.Redirect && state.RouteKey(u.Path) == state.RouteKey("/")
 		})
 	}

@@ -95,7 +95,7 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	case Touch:
 		f.touched[On[OfObject](r).Object.UID()] = true
 	case ReadAll:
-		w.ReadAll(a.Claims, a.Snapshot, sent)
+		w.ReadAll(a.Snapshot, sent)
 	case Announce:
 		w.foldTurn(t, a, sent)
 	case Undo:
@@ -176,27 +176,15 @@ func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
 }
 
 // ReadAll folds a reading of all claims, and of the objects after them, whose request was sent at a stamp.
-func (w *World) ReadAll(claims []*state.Claim, snapshot *observed.Snapshot, sent Stamp) {
-	base, held := make(map[string]*state.Claim, len(claims)), map[lease.Group][]string{}
-	var addresses []*state.Claim
-	for _, c := range claims {
-		base[c.Name()] = c
-		w.noteKey(c)
-		for _, g := range c.Writers() {
-			held[g] = append(held[g], c.Name())
-		}
-		if c.Kind == state.Address {
-			addresses = append(addresses, c)
-		}
-	}
-	w.base, w.held, w.read, w.Snapshot, w.Turn.Met = base, held, sent, snapshot, false
+func (w *World) ReadAll(snapshot *observed.Snapshot, sent Stamp) {
+	w.read, w.Snapshot, w.Turn.Met = sent, snapshot, false
 	for name, s := range maps.Clone(w.seen) {
 		if s.Answered < sent {
-			w.fold(name, base[name], sent, sent)
+			w.fold(name, snapshot.Claim(name), sent, sent)
 		}
 	}
 	maps.DeleteFunc(w.seen, func(_ string, s Seen) bool { return s.Answered == sent && s.Misses == 0 })
-	w.addresses, w.listed = snapshot.Addresses.With(addresses), sent
+	w.addresses, w.listed = snapshot.Addresses, sent
 	w.forgetLive(sent)
 	if !w.pooled {
 		w.shared = snapshot
@@ -226,7 +214,7 @@ func (w *World) foldOwner(claims []*state.Claim, owners []string, sent Stamp) {
 			w.fold(name, nil, sent, sent)
 		}
 	}
-	for name, c := range w.base {
+	for name, c := range w.Snapshot.Claims.All() {
 		gone(name, c)
 	}
 	for name, s := range maps.Clone(w.seen) {

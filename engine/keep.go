@@ -26,7 +26,7 @@ func (v view) kept() (d *kept.Definition, known bool) {
 }
 
 // holdsNothing reports whether the deployment group had no claim when everything was read.
-func (v view) holdsNothing() bool { return len(v.w.held[v.group]) == 0 }
+func (v view) holdsNothing() bool { return len(v.w.Snapshot.Claims.Held(v.group)) == 0 }
 
 // tookAnew reports whether the lease has taken a claim on which its deployment group had no entry.
 func (v view) tookAnew() bool {
@@ -290,13 +290,19 @@ func narrowed(w *World, r state.Request, holds func(c *state.Claim, key string) 
 
 // claimsOfEndpoint returns the claims on the addresses of an IP endpoint, and on the endpoint itself.
 func (w *World) claimsOfEndpoint(sharingKey string) (out []*state.Claim) {
-	for name := range w.keyed[sharingKey] {
+	add := func(name string) {
 		if c := w.Claim(name); c != nil && c.SharingKey == sharingKey {
 			out = append(out, c)
 		}
 	}
+	for _, c := range w.Snapshot.Claims.Of(sharingKey) {
+		add(c.Name())
+	}
+	for name := range w.keyed[sharingKey] {
+		add(name)
+	}
 	slices.SortFunc(out, (*state.Claim).Compare)
-	return out
+	return slices.Compact(out)
 }
 
 // tellGone tells what is not claimed again.

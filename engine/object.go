@@ -361,7 +361,8 @@ func (v view) adopts(k Key, live *unstructured.Unstructured, id lease.ID, labell
 		return v.w.Snapshot.Ownership(live).Ours || v.want.Adopt
 	}
 	if !labelled {
-		id, labelled = v.w.Snapshot.Tenants[live.GetNamespace()], true
+		id, _ = v.w.Snapshot.Tenant(live.GetNamespace())
+		labelled = true
 	}
 	return v.want.Adopt && labelled && id.Owner == v.group.Owner
 }

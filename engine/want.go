@@ -95,8 +95,10 @@ type Transaction struct {
 // give it up.
 func Assign(w *World, settings Settings, wants []Want) *Transaction {
 	t := &Transaction{Settings: settings, Wants: wants, named: map[netip.Addr]string{}, inUse: map[netip.Addr]string{}, gives: make([]bool, len(wants))}
-	for _, c := range w.list(state.Address) {
-		t.inUse[c.Addr()] = c.SharingKey
+	if slices.ContainsFunc(wants, func(want Want) bool { return len(want.Request.Endpoints) > 0 }) {
+		for _, c := range w.list(state.Address) {
+			t.inUse[c.Addr()] = c.SharingKey
+		}
 	}
 	wishes := make([]state.Wish, len(wants))
 	for i, want := range wants {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -77,17 +78,14 @@ type World struct {
 	Interrupted error
 
 	now Stamp
-	// read is when the request for Snapshot and the claims below was sent; asked is when that of the whole list of a kind was.
+	// read is when the request for Snapshot was sent; asked is when that of the whole list of a kind was.
 	read  Stamp
 	lists map[state.Kind]listing
-	// base are the claims as listed with the objects, held those on which each deployment group has an entry.
-	base map[string]*state.Claim
-	held map[lease.Group][]string
 	// seen are the claims that were read or written since, by name; owned are the names of those on which each deployment group
 	// has had an entry.
 	seen  map[string]Seen
 	owned map[lease.Group]map[string]bool
-	// keyed are the names of the claims that IP endpoints have had, by their sharing keys.
+	// keyed are the names of the claims that IP endpoints have had since, by their sharing keys.
 	keyed map[string]map[string]bool
 	// addresses indexes the addresses as they were listed last, at the stamp listed.
 	addresses *state.Addresses
@@ -154,6 +152,14 @@ func (w *World) Send() Stamp {
 	return w.now
 }
 
+// base returns a claim as it was listed with the objects, nil if there was none.
+func (w *World) base(name string) *state.Claim {
+	if w.Snapshot == nil {
+		return nil
+	}
+	return w.Snapshot.Claim(name)
+}
+
 // Claim returns a claim as it was seen last, nil if there was none.
 func (w *World) Claim(name string) *state.Claim { return w.see(name).Claim }
 
@@ -161,7 +167,7 @@ func (w *World) Claim(name string) *state.Claim { return w.see(name).Claim }
 func (w *World) see(name string) Seen {
 	s, known := w.seen[name]
 	if !known {
-		s = Seen{Claim: w.base[name], Sent: w.read, Answered: w.read, Read: w.read}
+		s = Seen{Claim: w.base(name), Sent: w.read, Answered: w.read, Read: w.read}
 	}
 	for kind, all := range w.lists {
 		if all.byName[name] != nil || s.Claim != nil && s.Claim.Kind == kind {
@@ -228,8 +234,10 @@ func (w *World) claimsOf(g lease.Group) (out []*state.Claim) {
 			out = append(out, c)
 		}
 	}
-	for _, name := range w.held[g] {
-		add(name)
+	if w.Snapshot != nil {
+		for _, c := range w.Snapshot.Claims.Held(g) {
+			add(c.Name())
+		}
 	}
 	for name := range w.owned[g] {
 		add(name)
@@ -240,9 +248,9 @@ func (w *World) claimsOf(g lease.Group) (out []*state.Claim) {
 
 // list returns the claims of a kind as they were listed last, alone or with all others, with what was read and written since.
 func (w *World) list(kind state.Kind) (out []*state.Claim) {
-	all, sent := w.lists[kind].byName, w.lists[kind].sent
+	all, sent := maps.All(w.lists[kind].byName), w.lists[kind].sent
 	if sent < w.read {
-		all, sent = w.base, w.read
+		all, sent = w.Snapshot.Claims.All(), w.read
 	}
 	known := map[string]bool{}
 	for name, s := range w.seen {

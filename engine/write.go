@@ -235,11 +235,11 @@ func (v view) untilNext(what string, last, over time.Time) Step {
 // existing namespace is never changed: whoever may change the labels of namespaces can act as any tenant.
 func (v view) makeNamespace(d Desired) (Step, error) {
 	k := d.key()
-	alive, exists := v.w.Snapshot.Namespaces[k.Name]
+	n, exists := v.w.Snapshot.Namespace(k.Name)
 	switch {
 	case v.w.made[k]:
 		return Step{}, nil
-	case exists && !alive:
+	case exists && !n.Alive:
 		return Step{}, fmt.Errorf("namespace %s of lease %s is being deleted; apply again when it is gone", k.Name, v.id)
 	case exists:
 		return Step{}, nil

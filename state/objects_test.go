@@ -118,7 +118,7 @@ func usesOfInWords(t *testing.T, line string) string {
 		}
 	}
 	before := len(uses[host])
-	said := each(UsesOf(host, uses, WordLease(t, owner).Owner, func(name string) bool { return slices.Contains(strings.Fields(f[1]), name) }), func(u Use) string { return u.Name })
+	said := each(UsesOf(host, func(host string) []Use { return uses[host] }, WordLease(t, owner).Owner, func(name string) bool { return slices.Contains(strings.Fields(f[1]), name) }), func(u Use) string { return u.Name })
 	if len(uses[host]) != before {
 		t.Errorf("%s: the uses of %s have become %v", line, host, uses[host])
 	}

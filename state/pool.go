@@ -11,39 +11,62 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/layered"
 )
 
-// Addresses is a snapshot of the claims on addresses and of the Services that use them.
+// Addresses are the claims on addresses, the Services that use them, and the nodes.
 type Addresses struct {
-	claims map[netip.Addr]*Claim
-	byKey  map[string][]*Claim
-	uses   map[netip.Addr][]Use
+	claims layered.Map[netip.Addr, *Claim]
+	byKey  layered.Lists[string, *Claim]
+	uses   layered.Lists[netip.Addr, Use]
+	nodes  map[netip.Addr][]Use
 }
 
 // NewAddresses indexes claims and uses by address. It skips claims on hosts.
 func NewAddresses(claims []*Claim, uses []Use) *Addresses {
-	as := &Addresses{claims: map[netip.Addr]*Claim{}, byKey: map[string][]*Claim{}, uses: map[netip.Addr][]Use{}}
+	as := &Addresses{}
 	for _, c := range claims {
-		if c.Kind == Address {
-			as.claims[c.Addr()] = c
-			as.byKey[c.SharingKey] = append(as.byKey[c.SharingKey], c)
-		}
-	}
-	for _, key := range as.byKey {
-		slices.SortFunc(key, func(a, b *Claim) int {
-			return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name(), b.Name()))
-		})
+		as.Claim(c, true)
 	}
 	for _, u := range uses {
-		as.uses[u.Address] = append(as.uses[u.Address], u)
+		as.Use(u, true)
 	}
 	return as
 }
 
+// Claim adds a claim, or removes it. It skips one on a host.
+func (as *Addresses) Claim(c *Claim, there bool) {
+	if c.Kind != Address {
+		return
+	}
+	byAge := func(a, b *Claim) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name(), b.Name())) }
+	if as.byKey.Set(c.SharingKey, c, byAge, there); there {
+		as.claims.Put(c.Addr(), c)
+	} else {
+		as.claims.Drop(c.Addr())
+	}
+}
+
+// Use adds a use of an address by a Service, or removes those that the Service has of it.
+func (as *Addresses) Use(u Use, there bool) { as.uses.Set(u.Address, u, Use.Compare, there) }
+
+// Nodes sets the addresses of the nodes.
+func (as *Addresses) Nodes(uses []Use) {
+	as.nodes = map[netip.Addr][]Use{}
+	for _, u := range uses {
+		as.nodes[u.Address] = append(as.nodes[u.Address], u)
+	}
+}
+
+// Share returns the addresses as they are.
+func (as *Addresses) Share() *Addresses {
+	return &Addresses{as.claims.Share(), as.byKey.Share(), as.uses.Share(), as.nodes}
+}
+
 // InUse returns the addresses that are claimed or granted to a Service, sorted.
 func (as *Addresses) InUse() []netip.Addr {
-	used := slices.Collect(maps.Keys(as.claims))
-	for a, uses := range as.uses {
+	used := slices.Collect(maps.Keys(as.claims.Map()))
+	for a, uses := range as.uses.All() {
 		if a.IsValid() && slices.ContainsFunc(uses, func(u Use) bool { return u.Granted }) {
 			used = append(used, a)
 		}
@@ -52,14 +75,31 @@ func (as *Addresses) InUse() []netip.Addr {
 	return slices.Compact(used)
 }
 
-// Uses returns all uses of the address by Services.
-func (as *Addresses) Uses(a netip.Addr) []Use { return as.uses[a] }
+// Uses returns all uses of the address, by Services and by nodes.
+func (as *Addresses) Uses(a netip.Addr) []Use {
+	if len(as.nodes[a]) == 0 {
+		return as.uses.At(a)
+	}
+	return slices.Concat(as.uses.At(a), as.nodes[a])
+}
+
+// Services returns the uses of addresses by Services.
+func (as *Addresses) Services() layered.Lists[netip.Addr, Use] { return as.uses }
+
+// Claimed returns the sharing keys of the claims on addresses.
+func (as *Addresses) Claimed() map[netip.Addr]string {
+	out := make(map[netip.Addr]string, as.claims.Len())
+	for a, c := range as.claims.All() {
+		out[a] = c.SharingKey
+	}
+	return out
+}
 
 // Foreign returns the uses of the address by Services with another sharing key. MetalLB never lets such a Service share
 // the address, whoever owns it, so the uses name no lease.
 func (as *Addresses) Foreign(a netip.Addr, sharingKey string) []Use {
 	var out []Use
-	for _, u := range as.uses[a] {
+	for _, u := range as.Uses(a) {
 		if u.SharingKey != sharingKey {
 			u.HasLease = false
 			out = append(out, u)
@@ -74,7 +114,7 @@ func (as *Addresses) Foreign(a netip.Addr, sharingKey string) []Use {
 func (as *Addresses) Next(
 	owner, sharingKey string, family config.Family, ranges config.Ranges, skip map[netip.Addr]bool,
 ) (a netip.Addr, ok bool) {
-	for _, c := range as.byKey[sharingKey] {
+	for _, c := range as.byKey.At(sharingKey) {
 		if a := c.Addr(); c.Owner == owner && !c.Deleting && config.FamilyOf(a) == family && !skip[a] {
 			return a, true
 		}
@@ -93,13 +133,13 @@ func (as *Addresses) Next(
 }
 
 func (as *Addresses) free(a netip.Addr, sharingKey string) bool {
-	return as.claims[a] == nil && len(as.Foreign(a, sharingKey)) == 0
+	return as.claims.At(a) == nil && len(as.Foreign(a, sharingKey)) == 0
 }
 
 // granted returns the addresses in the status of Services with the sharing key, sorted.
 func (as *Addresses) granted(sharingKey string) []netip.Addr {
 	var out []netip.Addr
-	for a, uses := range as.uses {
+	for a, uses := range as.uses.All() {
 		if slices.ContainsFunc(uses, func(u Use) bool { return u.Granted && u.SharingKey == sharingKey }) {
 			out = append(out, a)
 		}
@@ -162,7 +202,7 @@ func (p *Picker) Name(request Request) {
 // With returns an index of claims, and of the uses that this one knows.
 func (as *Addresses) With(claims []*Claim) *Addresses {
 	known := NewAddresses(claims, nil)
-	known.uses = as.uses
+	known.uses, known.nodes = as.uses, as.nodes
 	return known
 }
 

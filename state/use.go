@@ -57,6 +57,11 @@ func (u Use) String() string {
 	return u.Kind + " " + u.Namespace + "/" + u.Name
 }
 
+// Compare compares objects by kind, namespace and name, as their keys are sorted.
+func (u Use) Compare(other Use) int {
+	return cmp.Or(cmp.Compare(u.Kind, other.Kind), cmp.Compare(u.Namespace+"/"+u.Name, other.Namespace+"/"+other.Name))
+}
+
 // Of reports whether the object belongs to the deployment group.
 func (u Use) Of(g lease.Group) bool { return u.HasLease && u.Lease.Group() == g }
 
@@ -247,14 +252,14 @@ func ingressUses(o *unstructured.Unstructured, use Use) (uses []Use) {
 }
 
 // UsesOf returns the uses of a host. They include other owners' uses of the wildcard above it, unless the wildcard is
-// claimed: then the claim decides. claimed reports whether a claim with the name exists.
-func UsesOf(host string, uses map[string][]Use, owner string, claimed func(name string) bool) []Use {
+// claimed: then the claim decides. uses returns those of a host alone, claimed reports whether a claim with the name exists.
+func UsesOf(host string, uses func(host string) []Use, owner string, claimed func(name string) bool) []Use {
 	over := WildcardOver(host)
 	if over == "" || claimed(HostName(over)) {
-		return uses[host]
+		return uses(host)
 	}
-	all := slices.Clone(uses[host])
-	for _, u := range uses[over] {
+	all := slices.Clone(uses(host))
+	for _, u := range uses(over) {
 		if !u.HasLease || u.Lease.Owner != owner {
 			all = append(all, u)
 		}

@@ -210,14 +210,14 @@ func (r *Restorer) taken(x Record) error {
 	var uses []state.Use
 	switch x.Claim.Kind {
 	case state.Host:
-		uses = r.seen.HostUses[x.Name]
+		uses = r.seen.HostUses.At(x.Name)
 		if over := state.WildcardOver(x.Name); over != "" {
 			if err := held(r.seen.Claim(state.HostName(over))); err != nil {
 				return err
 			}
 		}
 	case state.Wildcard:
-		uses = r.seen.HostUses[x.Name]
+		uses = r.seen.HostUses.At(x.Name)
 		for _, c := range r.seen.List() {
 			if c.Kind == state.Host && state.WildcardOver(c.Thing) == x.Name {
 				if err := held(c); err != nil {
@@ -226,7 +226,7 @@ func (r *Restorer) taken(x Record) error {
 			}
 		}
 	case state.Address:
-		uses = r.seen.AddressUses[x.Claim.Addr()]
+		uses = r.seen.Addresses.Services().At(x.Claim.Addr())
 	}
 	for _, u := range uses {
 		if u.HasLease && u.Lease.Owner != x.Holder {

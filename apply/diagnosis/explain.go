@@ -90,7 +90,7 @@ func factsOf(s *observed.Snapshot, cfg *config.ProviderConfig, now time.Time, of
 			in.AddObject(o)
 		}
 	}
-	return diagnose.Facts{Config: cfg, Now: now, Contents: in, Uses: s.HostUses, AddressUses: s.AddressUses}
+	return diagnose.Facts{Config: cfg, Now: now, Contents: in, Uses: s.HostUses.Map(), AddressUses: s.Addresses.Services().Map()}
 }
 
 // explainOrders explains what the orders among things have reserved. It leaves out what their leases use if the user

@@ -91,7 +91,7 @@ func Facts(
 		return facts, err
 	}
 	facts.Book = view.NewBook(cfg, facts.Contents, view.SubjectPools)
-	facts.Objects, facts.Namespaces, facts.Definitions = objectsOf(s, routers), s.Namespaces, keptDefinitions(s)
+	facts.Objects, facts.Namespaces, facts.Definitions = objectsOf(s, routers), s.Namespaces(), keptDefinitions(s)
 	facts.Runs, facts.Own, facts.Failing, facts.CrashedAfter = s.Runs, own, s.Failing, crashedAfter
 	if s.Manifests != nil {
 		facts.Lacks = s.Manifests.Lacks

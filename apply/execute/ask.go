@@ -30,8 +30,9 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 	object, definition := engine.On[engine.OfObject](r), engine.On[engine.OfDefinition](r)
 	switch r.Verb {
 	case engine.ReadAll:
-		answer.Snapshot, err = l.work.Read(ctx)
-		err = l.confirm(ctx, answer, err)
+		if answer.Snapshot, err = l.work.Read(ctx); err == nil {
+			err = l.turn.Confirm(ctx) // what is written next rests on that
+		}
 	case engine.Announce:
 		err = l.announce(ctx, answer)
 	case engine.Undo:
@@ -44,8 +45,9 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 			return err
 		})
 	case engine.Look:
-		answer.Snapshot, err = reading.Look(ctx, c, s, r.On.String())
-		err = l.confirm(ctx, answer, err)
+		if answer.Snapshot, err = reading.Look(ctx, c, s, r.On.String()); err == nil {
+			answer.Claims, err = answer.Snapshot.List(), l.turn.Confirm(ctx)
+		}
 	case engine.Leave:
 		err = reservation.LeaveAddresses(ctx, c.Cluster, c.Options.Config, reservation.Leasing{
 			Lease: one.X.Request.Lease, Mark: l.marks[out.place], Ledger: c.Ledger, Waiting: func(what string) {
@@ -149,15 +151,6 @@ func (l *loop) announce(ctx context.Context, answer *engine.Answer) error {
 	answer.Claims, answer.Owners = came.Claims, came.Owners
 	answer.Turn = engine.Turn{Nonce: l.turn.Nonce(), Met: came.Met, Closing: came.Closing, Fenced: came.Fenced}
 	return err
-}
-
-// confirm adds the claims to a reading of everything, and reads whether the command still has its turn: what is written next rests on that.
-func (l *loop) confirm(ctx context.Context, answer *engine.Answer, err error) error {
-	if err != nil {
-		return err
-	}
-	answer.Claims = answer.Snapshot.List()
-	return l.turn.Confirm(ctx)
 }
 
 // write writes or deletes a claim.

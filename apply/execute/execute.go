@@ -81,7 +81,7 @@ func (w Work) Run(ctx context.Context) error {
 	c := w.Command
 	wants := w.Wants()
 	l := &loop{work: w, command: c, world: engine.NewWorld(), count: c.Counter("leases", len(wants))}
-	l.world.ReadAll(snapshot.List(), snapshot, l.world.Send())
+	l.world.ReadAll(snapshot, l.world.Send())
 	all := make([]*Lease, len(wants))
 	for i, want := range wants {
 		all[i] = &Lease{Place: i, Want: want}

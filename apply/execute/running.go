@@ -43,7 +43,8 @@ func (l *loop) readRunning(ctx context.Context, one *Lease, s *observed.Snapshot
 		}
 	}
 	if old {
-		if live, err = workloads.Read(ctx, c.Cluster, c.Options.Config, namespace, s.Namespaces[namespace]); err != nil {
+		there, _ := s.Namespace(namespace)
+		if live, err = workloads.Read(ctx, c.Cluster, c.Options.Config, namespace, there.Alive); err != nil {
 			return out, err
 		}
 	}

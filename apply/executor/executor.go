@@ -324,7 +324,7 @@ func (x *Executor) Ends(rest report.Rest) {
 // IsNew reports whether the lease had nothing before the run: neither claims nor objects of anybody.
 func (x *Executor) IsNew() bool {
 	s := x.Snapshot
-	return s != nil && !x.Command.Options.Adopt && len(s.Held[x.Group]) == 0 && len(s.Written[x.Group]) == 0 && len(s.Theirs[x.Group]) == 0 && len(s.Shared[x.Group]) == 0
+	return s != nil && !x.Command.Options.Adopt && len(s.Claims.Held(x.Group)) == 0 && !s.Written.Has(x.Group) && !s.Theirs.Has(x.Group) && !s.Shared.Has(x.Group)
 }
 
 // undoTimeout limits how long a run takes to undo its writes.

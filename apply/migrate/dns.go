@@ -196,7 +196,7 @@ func (m *Migration) lacking() map[string]string {
 	}
 	lacking := map[string]string{}
 	for host, owner := range hosts {
-		uses := m.leases[0].x.Snapshot.HostUses[host]
+		uses := m.leases[0].x.Snapshot.HostUses.At(host)
 		isNew := func(u state.Use) bool {
 			return slices.Contains(kinds.OfTarget(m.command.Options.Config.Target), kinds.Of(u.Kind))
 		}

@@ -42,7 +42,7 @@ func (m *leaseMigration) checkMovable() error {
 		claim := m.x.Snapshot.Claim(state.HostName(c.use.Host))
 		switch {
 		case claim == nil || claim.Deleting || len(claim.Parts) == 0 && claim.Unreadable == "":
-			uses := m.x.Snapshot.HostUses[c.use.Host]
+			uses := m.x.Snapshot.HostUses.At(c.use.Host)
 			i := slices.IndexFunc(uses, func(u state.Use) bool { return !u.HasLease || u.Lease.Owner != m.x.Group.Owner })
 			if i >= 0 {
 				by := state.Holder{Object: uses[i].String(), Since: uses[i].Since, Namespace: uses[i].Namespace}

@@ -120,7 +120,7 @@ func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderCon
 	}
 	groups := map[lease.Group]*Holding{}
 	addHolders(groups, s.List())
-	for g := range s.Written {
+	for g := range s.Written.Keys() {
 		for _, o := range s.Written.Of(g) {
 			holdingOf(groups, g).Namespaces[s.Ownership(o.Live).Lease.Namespace()] = true
 		}

@@ -102,7 +102,7 @@ func (how Reading) claims(ctx context.Context, l ledger.Ledger, s *observed.Snap
 // no other command was announced when the claims were read.
 func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading) (*observed.Snapshot, error) {
 	s := observed.NewSnapshot()
-	s.HoldersOnly, s.Memory = how.Holders, c.Memory()
+	s.HoldersOnly = how.Holders
 	var metas []*metav1.ObjectMeta
 	lists := make(map[string][]*listed.Object)
 	var mu sync.Mutex
@@ -127,7 +127,8 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 	}
 	if how.owner == "" && how.Addresses {
 		group.Go(func() (err error) {
-			s.NodeUses, err = NodeUses(reading, c)
+			nodes, err := NodeUses(reading, c)
+			s.SetNodes(nodes)
 			return err
 		})
 	}
@@ -156,14 +157,14 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 		}
 	}
 	if how.before != nil {
-		s.Namespaces, s.Tenants, s.Labels = how.before.Namespaces, how.before.Tenants, how.before.Labels
+		s.WithNamespacesOf(how.before)
 	}
 	s.AddNamespaces(metas, l.Namespace)
 	if s.Gateways, err = gatewaysOf(ctx, c, lists); err != nil {
 		return nil, err
 	}
 	s.AddClaims(claims)
-	s.Index(claims, lists)
+	s.Index(lists)
 	return s, nil
 }
 
@@ -184,7 +185,7 @@ func Look(ctx context.Context, c *command.Command, before *observed.Snapshot, ow
 
 // unlabelled reports whether an object of the owner has lost the labels that name its lease.
 func unlabelled(s *observed.Snapshot, owner string) bool {
-	for group := range s.Written {
+	for group := range s.Written.Keys() {
 		if group.Owner == owner && slices.ContainsFunc(s.Written.Of(group), func(o observed.Object) bool {
 			return slices.Contains(s.Ownership(o.Live).Lost, state.MarkLabels)
 		}) {

@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -29,6 +30,10 @@ func TestReadAndLook(t *testing.T) {
 		o.SetAnnotations(annotations)
 		return o
 	}
+	tenant := func(s *observed.Snapshot) lease.ID {
+		id, _ := s.Tenant(ot.Shop.Namespace())
+		return id
+	}
 	c, err := cluster.OfObjects([]*unstructured.Unstructured{
 		namespace(ot.Shop.Namespace(), ot.Shop.Labels(), nil),
 		namespace("akash-net", nil, map[string]string{lease.AnnotationClosing: "n"}),
@@ -42,18 +47,18 @@ func TestReadAndLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.ClosedBy != "n" || s.Tenants[ot.Shop.Namespace()] != ot.Shop || !s.Namespaces["akash-net"] {
-		t.Errorf("closed by %q, tenants %v, namespaces %v", s.ClosedBy, s.Tenants, s.Namespaces)
+	if s.ClosedBy != "n" || tenant(s) != ot.Shop || !s.Namespaces()["akash-net"] {
+		t.Errorf("closed by %q, tenant %s, namespaces %v", s.ClosedBy, tenant(s), s.Namespaces())
 	}
-	if len(s.Written[ot.Shop.Group()]) != 1 || len(s.Written[ot.Blog.Group()]) != 1 || len(s.HostUses["blog.example.com"]) != 1 {
+	if !s.Written.Has(ot.Shop.Group()) || !s.Written.Has(ot.Blog.Group()) || !s.HostUses.Has("blog.example.com") {
 		t.Errorf("written are %v", s.Written)
 	}
 	again, err := reading.Look(t.Context(), cmd, s, ot.Shop.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(again.Written[ot.Shop.Group()]) != 1 || len(again.Written[ot.Blog.Group()]) != 0 || again.Tenants[ot.Shop.Namespace()] != ot.Shop {
-		t.Errorf("another look has %v, tenants %v", again.Written, again.Tenants)
+	if !again.Written.Has(ot.Shop.Group()) || again.Written.Has(ot.Blog.Group()) || tenant(again) != ot.Shop {
+		t.Errorf("another look has %v, tenant %s", again.Written, tenant(again))
 	}
 }
 
@@ -82,8 +87,8 @@ func TestRoutesUseWhatListenersServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if uses := s.HostUses["shop.example.com"]; len(uses) != 1 || uses[0].Name != "old" || len(s.HostUses) != 1 {
-		t.Errorf("the hosts are used by %v", s.HostUses)
+	if uses := s.HostUses.At("shop.example.com"); len(uses) != 1 || uses[0].Name != "old" || s.HostUses.Len() != 1 {
+		t.Errorf("the hosts are used by %v", s.HostUses.Map())
 	}
 }
 

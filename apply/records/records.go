@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -57,7 +56,7 @@ func Unrecorded(ctx context.Context, s *observed.Snapshot, c *command.Command, t
 		return out, nil
 	}
 	for _, claim := range s.List() {
-		if claim.Kind.HasPorts() || len(s.Records[claim.Thing]) > 0 {
+		if claim.Kind.HasPorts() || s.Records.Has(claim.Thing) {
 			continue
 		}
 		for _, part := range claim.Parts {
@@ -83,7 +82,7 @@ func Unrecorded(ctx context.Context, s *observed.Snapshot, c *command.Command, t
 // host.
 func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) ([]diagnose.OwnRecord, error) {
 	var out []diagnose.OwnRecord
-	for _, host := range slices.Sorted(maps.Keys(s.Records)) {
+	for _, host := range slices.Sorted(s.Records.Keys()) {
 		for _, o := range s.Records.Of(host) {
 			own := diagnose.OwnRecord{Ref: observed.RefOf(o.Kind, o.Live), Object: view.RecordObjectOf(o.Live)}
 			if parts := s.Claim(state.HostName(host)).PartsOf(o.Group); len(parts) > 0 && c.Options.Config.DNS.Records() {
@@ -133,7 +132,7 @@ func (w wanting) pointing(ctx context.Context, host string, part state.Part, tar
 	cfg, group, addresses := *w.cfg, w.lease.Group(), render.Addresses{}
 	cfg.Ingress.StaticHosts = false // the definition names the host
 	if cfg.IP.Mode != config.ModePool {
-		e.IP, addresses = leasedEndpoint(w.snapshot.Held[group], group, part)
+		e.IP, addresses = leasedEndpoint(w.snapshot.Claims.Held(group), group, part)
 	}
 	def := &lease.Definition{Lease: part.Lease, Services: []lease.Service{{Name: part.Service, Target: target, Expose: []lease.Expose{e}}}}
 	for _, o := range slices.Concat(w.snapshot.Written.Of(group), w.snapshot.Records.Of(host)) {
@@ -165,7 +164,7 @@ func (w wanting) target(host string) string {
 	found := ""
 	for _, target := range []string{config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute} {
 		for _, kind := range kinds.OfTarget(target) {
-			exists := slices.ContainsFunc(w.snapshot.HostUses[host], func(u state.Use) bool {
+			exists := slices.ContainsFunc(w.snapshot.HostUses.At(host), func(u state.Use) bool {
 				return u.Kind == kind.Singular && u.Of(w.lease.Group()) && !u.Redirect &&
 					ResidualTTL(w.snapshot.At(kind, u.Namespace, u.Name)) == 0
 			})

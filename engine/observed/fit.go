@@ -120,7 +120,7 @@ func (s *Snapshot) OtherProtocol(group lease.Group, o render.Object) string {
 	}
 	want := state.ServiceObjectOf(render.Rendered(o))
 	protocol, port := state.Part{Key: state.OtherProtocol(state.PortKey(want.Protocol, want.Port))}.ProtocolPort()
-	other, found := s.Ports[lease.LeasedIPName(want.SharingKey, protocol, port)]
+	other, found := s.port(lease.LeasedIPName(want.SharingKey, protocol, port))
 	if !found || !other.HasLease || other.Lease.Group() == group {
 		return ""
 	}

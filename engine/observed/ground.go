@@ -198,9 +198,9 @@ func (s *Snapshot) ServedBy(c *state.Claim, p state.Part) (by []Object, declared
 // serve returns the leases whose objects use what is claimed, for the group: those of the group itself, and those of former holders since a
 // transfer.
 func (s *Snapshot) serve(c *state.Claim, group lease.Group) (ids []lease.ID) {
-	uses := s.HostUses[c.Thing]
+	uses := s.HostUses.At(c.Thing)
 	if c.Kind.HasPorts() {
-		uses = s.AddressUses[c.Addr()]
+		uses = s.Addresses.Services().At(c.Addr())
 	}
 	for _, u := range uses {
 		if u.HasLease && isFor(c, u.Lease, group) {
@@ -229,7 +229,7 @@ func (s *Snapshot) Serves(c *state.Claim, group lease.Group) bool {
 func (s *Snapshot) LiveFor(c *state.Claim, group lease.Group) []lease.ID {
 	var ids []lease.ID
 	if c.Kind.HasPorts() {
-		for _, o := range s.portsOf[c.SharingKey] {
+		for _, o := range s.portsOf.At(c.SharingKey) {
 			if o.HasLease && isFor(c, o.Lease, group) {
 				ids = append(ids, o.Lease)
 			}
@@ -241,7 +241,7 @@ func (s *Snapshot) LiveFor(c *state.Claim, group lease.Group) []lease.ID {
 // live returns the leases that have a namespace, each once.
 func (s *Snapshot) live(ids []lease.ID) (out []lease.ID) {
 	for _, id := range ids {
-		if s.Namespaces[id.Namespace()] && !slices.Contains(out, id) {
+		if s.namespaces.At(id.Namespace()).Alive && !slices.Contains(out, id) {
 			out = append(out, id)
 		}
 	}
@@ -286,7 +286,7 @@ func (s *Snapshot) Decide(
 	case h.Kind == state.Address:
 		uses = s.Addresses.Foreign(a, h.SharingKey)
 	default:
-		uses = state.UsesOf(h.Thing, s.HostUses, j.Group.Owner, claimed)
+		uses = state.UsesOf(h.Thing, s.HostUses.At, j.Group.Owner, claimed)
 	}
 	f := j.Decide(h, p.Key, claim, uses)
 	if f.Verdict == state.Mine && !j.Adopt {
@@ -322,8 +322,17 @@ func (s *Snapshot) Decide(
 // group than the given one.
 func (s *Snapshot) declaredPort(group lease.Group, sharingKey, key string) (state.PortObject, bool) {
 	protocol, port := state.Part{Key: key}.ProtocolPort()
-	o, found := s.Ports[lease.LeasedIPName(sharingKey, protocol, port)]
+	o, found := s.port(lease.LeasedIPName(sharingKey, protocol, port))
 	return o, found && (!o.HasLease || o.Lease.Group() != group)
+}
+
+// port returns the ProviderLeasedIP of a name.
+func (s *Snapshot) port(name string) (o state.PortObject, found bool) {
+	all := s.ports.At(name)
+	if len(all) == 0 {
+		return o, false
+	}
+	return all[len(all)-1], true
 }
 
 // movedAway returns the lease to which Akash's provider has moved a part that the deployment group holds. Until the claim
@@ -379,7 +388,7 @@ func (s *Snapshot) isChosen(o Object, chosen state.Choice) bool {
 // Below returns the uses of the hosts one label below a wildcard, by host.
 func (s *Snapshot) Below(wildcard string) map[string][]state.Use {
 	out := map[string][]state.Use{}
-	for host, uses := range s.HostUses {
+	for host, uses := range s.HostUses.All() {
 		if state.WildcardOver(host) == wildcard {
 			out[host] = uses
 		}

@@ -3,273 +3,184 @@ package observed
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"slices"
-	"sync/atomic"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/layered"
 	"github.com/akash-net/kubectl-akash-net/lease/listed"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// objectKey identifies an object by its kind's plural and its NAMESPACE/NAME.
-type objectKey struct{ plural, name string }
-
-func keyOf(kind kinds.Kind, namespace, name string) objectKey {
-	return objectKey{kind.Plural, namespace + "/" + name}
-}
-
-// objectList is what a LIST of one kind has answered, by the keys of the objects.
-type objectList []*listed.Object
-
-// sortObjects sorts objects by their keys: the answer to a LIST is sorted already.
-func sortObjects(list []*listed.Object) {
-	byKey := func(a, b *listed.Object) int { return cmp.Compare(a.Key, b.Key) }
-	if !slices.IsSortedFunc(list, byKey) {
-		slices.SortStableFunc(list, byKey)
-	}
-}
-
-// find returns the object with a key, or nil.
-func (l objectList) find(key string) *listed.Object {
-	i, found := slices.BinarySearchFunc(l, key, func(o *listed.Object, key string) int { return cmp.Compare(o.Key, key) })
-	if !found {
-		return nil
-	}
-	return l[i]
-}
-
-// Find returns the live object with the rendered object's name, or nil.
-func (s *Snapshot) Find(o render.Object) *unstructured.Unstructured {
-	return s.At(o.Kind, o.Namespace, o.Name)
-}
-
-// At returns an object as it was read, or nil.
-func (s *Snapshot) At(kind kinds.Kind, namespace, name string) *unstructured.Unstructured {
-	key := keyOf(kind, namespace, name)
-	o, again := s.again[key]
-	if !again {
-		o = s.lists[key.plural].find(key.name)
-	}
-	if o == nil {
-		return nil
-	}
-	return o.Whole()
-}
-
-// Of returns the objects of a kind as they were read, by namespace and name.
-func (s *Snapshot) Of(kind kinds.Kind) iter.Seq[*unstructured.Unstructured] {
-	return func(yield func(*unstructured.Unstructured) bool) {
-		for o := range s.objects(kind) {
-			if !yield(o.Look()) {
-				return
-			}
-		}
-	}
-}
-
-func (s *Snapshot) objects(kind kinds.Kind) iter.Seq[*listed.Object] {
-	return func(yield func(*listed.Object) bool) {
-		list := s.lists[kind.Plural]
-		for _, o := range list {
-			if now, again := s.again[objectKey{kind.Plural, o.Key}]; again {
-				o = now
-			}
-			if !o.IsGone() && !yield(o) {
-				return
-			}
-		}
-		var made []*listed.Object // since the LIST
-		for key, o := range s.again {
-			if key.plural == kind.Plural && !o.IsGone() && list.find(key.name) == nil {
-				made = append(made, o)
-			}
-		}
-		sortObjects(made)
-		for _, o := range made {
-			if !yield(o) {
-				return
-			}
-		}
-	}
-}
-
-// HasRead reports whether the objects of a kind were listed.
-func (s *Snapshot) HasRead(kind kinds.Kind) bool {
-	_, read := s.lists[kind.Plural]
-	return read
-}
-
 // Index has objects of leases by what they are asked for.
-type Index[K comparable] map[K][]*indexed
+type Index[K comparable] struct {
+	in *Snapshot
+	by layered.Lists[K, *indexed]
+}
 
-// indexed is an object of a kind and a deployment group. What the snapshot says of it is found when somebody asks.
+// indexed is an object of a kind and a deployment group.
 type indexed struct {
-	in     *Snapshot
 	kind   *kinds.Kind
 	object *listed.Object
 	group  lease.Group
-	found  atomic.Pointer[Object]
 }
 
-func (one *indexed) is() Object {
-	if one.found.Load() == nil {
-		o := one.in.object(*one.kind, one.object.Whole(), one.group)
-		one.found.CompareAndSwap(nil, &o)
-	}
-	return *one.found.Load()
+// compare compares objects by the order in which their kinds are deleted, and by their keys.
+func (one *indexed) compare(other *indexed) int {
+	return cmp.Or(cmp.Compare(rankOf(one.kind.Plural), rankOf(other.kind.Plural)), cmp.Compare(one.object.Key, other.object.Key))
 }
 
 // Of returns the objects of a key.
 func (x Index[K]) Of(key K) []Object {
-	out := make([]Object, len(x[key]))
-	for i, one := range x[key] {
-		out[i] = one.is()
+	all := x.by.At(key)
+	out := make([]Object, len(all))
+	for i, one := range all {
+		out[i] = x.in.found.is(x.in, one)
 	}
 	return out
 }
 
-// said is what an object says by itself, whatever else there is.
-type said struct {
-	// uses are the hosts or the addresses that it uses.
-	uses []state.Use
-	// under are the claims that it depends on.
-	under []string
-	// whose is the ownership of an object of a lease in a namespace of a tenant.
-	whose  state.Ownership
-	tenant lease.ID
-	// namespace is that of the object, name its name behind that.
-	namespace, name string
-	// running is true for a Service of a workload.
-	running bool
-}
+// Has reports whether there is an object of a key.
+func (x Index[K]) Has(key K) bool { return x.by.Has(key) }
 
-// says returns what an object of a kind says by itself.
-func (s *Snapshot) says(kind kinds.Kind, o *unstructured.Unstructured) *said {
-	read := func() *said {
-		out := &said{namespace: o.GetNamespace(), under: claimsUnder(Object{Kind: kind, Live: o})}
-		out.name, out.tenant = out.namespace+"/"+o.GetName(), s.Tenants[out.namespace]
-		out.whose = state.OwnershipOf(o, out.tenant)
-		if kind == kinds.Service {
-			out.uses, out.running = state.ServiceUses(o), state.IsWorkloadService(o)
-		} else {
-			out.uses = state.HostUses(o)
-		}
-		return out
-	}
-	if before := listed.Recall(s.Memory, o, read); before.tenant == s.Tenants[before.namespace] {
-		return before
-	}
-	return read() // the namespace has got another lease since
-}
-
-// tell sorts objects by their keys, and returns what those say that had none: whoever reads the same again remembers their keys with it.
-func (s *Snapshot) tell(kind kinds.Kind, list []*listed.Object) map[*listed.Object]*said {
-	told := make(map[*listed.Object]*said)
-	for _, object := range list {
-		if object.Key == "" {
-			told[object] = s.says(kind, object.Look())
-			object.Key = told[object].name
-		}
-	}
-	sortObjects(list)
-	return told
-}
-
-// Index records who owns the objects, by the plurals of their kinds, and what they use.
-func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*listed.Object) {
-	var addressUses []state.Use
-	order := slices.Concat(kinds.Records, kinds.OfLease) // that in which they are deleted
-	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(lists)), func(plural string) bool {
-		return slices.ContainsFunc(order, func(k kinds.Kind) bool { return k.Plural == plural })
-	})
-	for _, plural := range rest {
-		order = append(order, kinds.Kind{Plural: plural})
-	}
-	for _, kind := range order {
-		list, read := lists[kind.Plural]
-		if !read {
-			continue
-		}
-		plural := kind.Plural
-		if kind.Kind == "" && len(list) > 0 {
-			kind = kinds.Of(list[0].Look().GetKind())
-		}
-		told := s.tell(kind, list)
-		s.lists[plural] = list
-		for _, object := range list {
-			o, says := object.Look(), told[object]
-			if says == nil {
-				says = s.says(kind, o)
-			}
-			switch kind {
-			case kinds.ProviderLeasedIP:
-				port := state.PortObjectOf(o)
-				s.Ports[o.GetName()] = port
-				s.portsOf[port.SharingKey] = append(s.portsOf[port.SharingKey], port)
-			case kinds.Service:
-				for _, u := range says.uses {
-					u = s.OfNamespace(u)
-					addressUses = append(addressUses, u)
-					s.AddressUses[u.Address] = append(s.AddressUses[u.Address], u)
-				}
-			default:
-				for _, u := range s.hostUses(says, o) { // a DNS record has none: it gives no right to a host
-					s.HostUses[u.Host] = append(s.HostUses[u.Host], s.OfNamespace(u))
-				}
-			}
-			if !says.running && !slices.Contains(rest, kind.Plural) {
-				s.indexOwned(&indexed{in: s, kind: &kind, object: object, group: says.whose.Lease.Group()}, says, o)
+// Keys returns all keys, in no order.
+func (x Index[K]) Keys() iter.Seq[K] {
+	return func(yield func(K) bool) {
+		for key := range x.by.All() {
+			if !yield(key) {
+				return
 			}
 		}
 	}
-	for _, uses := range s.HostUses { // of two uses the first is named
-		slices.SortStableFunc(uses, func(a, b state.Use) int { return cmp.Compare(a.Kind, b.Kind) })
+}
+
+// share returns the index as it is, of which a snapshot says what the objects are.
+func (x *Index[K]) share(in *Snapshot) Index[K] { return Index[K]{in, x.by.Share()} }
+
+// memo has what a snapshot says of indexed objects.
+type memo map[*indexed]Object
+
+// found is a memo for the work on many leases. What the snapshot says of an object is found when somebody asks.
+type found struct {
+	mu sync.RWMutex
+	of memo
+}
+
+func (f *found) is(s *Snapshot, one *indexed) Object {
+	f.mu.RLock()
+	o, known := f.of[one]
+	f.mu.RUnlock()
+	if !known {
+		o = s.object(*one.kind, one.object.Whole(), one.group)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.of[one] = o
 	}
-	s.Addresses = state.NewAddresses(claims, append(addressUses, s.NodeUses...))
+	return o
+}
+
+// Index adds objects by the plurals of their kinds: who owns them, and what they use. Whose the namespaces are has to be known.
+func (s *Snapshot) Index(lists map[string][]*listed.Object) {
+	for _, plural := range inOrder(lists) {
+		objects := lists[plural]
+		for _, o := range objects {
+			if o.Key == "" {
+				whole := o.Look()
+				o.Key = whole.GetNamespace() + "/" + whole.GetName()
+			}
+		}
+		sortObjects(objects)
+		s.lists[plural] = list{sorted: objects}
+		for _, o := range objects {
+			s.index(plural, o, true)
+		}
+	}
+}
+
+// put puts an object in the place of the one with a key; nil for none.
+func (s *Snapshot) put(plural, key string, now *listed.Object) {
+	l := s.lists[plural]
+	if was := l.find(key); was != nil {
+		s.index(plural, was, false)
+	}
+	l.put(key, now)
+	if s.lists[plural] = l; now != nil {
+		s.index(plural, now, true)
+	}
+}
+
+// index adds an object to what it is found by, or removes it.
+func (s *Snapshot) index(plural string, object *listed.Object, there bool) {
+	o := object.Look()
+	kind := kindOf(plural, o)
+	whose := s.Ownership(o)
+	switch *kind {
+	case kinds.ProviderLeasedIP:
+		port := state.PortObjectOf(o)
+		s.ports.Set(o.GetName(), port, comparePorts, there)
+		s.portsOf.Set(port.SharingKey, port, comparePorts, there)
+	case kinds.Service:
+		for _, u := range state.ServiceUses(o) {
+			s.Addresses.Use(s.OfNamespace(u), there)
+		}
+	default:
+		for _, u := range s.hostUses(whose, o) { // a DNS record has none: it gives no right to a host
+			s.HostUses.Set(u.Host, s.OfNamespace(u), state.Use.Compare, there)
+		}
+	}
+	if running := *kind == kinds.Service && state.IsWorkloadService(o); !running && ranks[plural] > 0 {
+		s.indexOwned(&indexed{kind, object, whose.Lease.Group()}, whose, o, there)
+	}
+}
+
+// comparePorts compares ProviderLeasedIPs by their keys.
+func comparePorts(a, b state.PortObject) int {
+	return cmp.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 }
 
 // hostUses returns the hosts that an object uses. A route of somebody else that is attached to Gateways uses what their listeners serve.
-func (s *Snapshot) hostUses(says *said, o *unstructured.Unstructured) []state.Use {
-	if s.Gateways == nil || says.whose.Ours {
-		return says.uses
+func (s *Snapshot) hostUses(whose state.Ownership, o *unstructured.Unstructured) []state.Use {
+	if s.Gateways == nil || whose.Ours {
+		return state.HostUses(o)
 	}
-	return state.GatewayUses(o, s.Gateways, s.Labels[o.GetNamespace()])
+	return state.GatewayUses(o, s.Gateways, s.namespaces.At(o.GetNamespace()).Labels)
 }
 
 // OfNamespace adds the lease of the object's namespace to a use whose own labels name none, or one of another owner.
 func (s *Snapshot) OfNamespace(u state.Use) state.Use {
-	if id, ok := s.Tenants[u.Namespace]; ok && (!u.HasLease || u.Lease.Owner != id.Owner) {
+	if id, ok := s.Tenant(u.Namespace); ok && (!u.HasLease || u.Lease.Owner != id.Owner) {
 		u.Lease, u.HasLease, u.Labelled = id, true, false
 	}
 	return u
 }
 
-// indexOwned records an object of a lease that this program, or Akash's provider or an operator wrote.
-func (s *Snapshot) indexOwned(one *indexed, says *said, o *unstructured.Unstructured) {
-	whose, kind, group := says.whose, *one.kind, one.group
-	serves, shared := slices.Contains(kinds.ServingKinds, kind), whose.Shared && whose.HasLease
+// indexOwned adds an object of a lease that this program, or Akash's provider or an operator wrote, or removes it.
+func (s *Snapshot) indexOwned(one *indexed, whose state.Ownership, o *unstructured.Unstructured, there bool) {
+	kind, group := *one.kind, one.group
+	of := func(x *Index[lease.Group]) { x.by.Set(group, one, (*indexed).compare, there) }
+	shared := whose.Shared && whose.HasLease
 	if shared {
-		s.Shared[group] = append(s.Shared[group], one)
+		of(&s.Shared)
 	}
+	serves := slices.Contains(kinds.ServingKinds, kind)
 	switch {
 	case whose.Ours:
-		s.Written[group] = append(s.Written[group], one)
+		of(&s.Written)
 	case shared && serves:
-		s.Theirs[group] = append(s.Theirs[group], one)
+		of(&s.Theirs)
 	}
 	if !whose.Ours && !shared || !serves && !slices.Contains(kinds.Records, kind) && !slices.Contains(kinds.ClaimLike, kind) {
 		return
 	}
-	for _, name := range says.under {
-		s.using[name] = append(s.using[name], one)
+	object := Object{Kind: kind, Live: o}
+	for _, name := range claimsUnder(object) {
+		s.using.by.Set(name, one, (*indexed).compare, there)
 	}
-	if host := (Object{Kind: kind, Live: o}).Record(); host != "" && whose.Ours {
-		s.Records[host] = append(s.Records[host], one)
+	if host := object.Record(); host != "" && whose.Ours {
+		s.Records.by.Set(host, one, (*indexed).compare, there)
 	}
 }
 

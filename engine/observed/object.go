@@ -75,7 +75,7 @@ func ManagerOf(kind kinds.Kind, group lease.Group) string {
 
 // Ownership returns who owns an object.
 func (s *Snapshot) Ownership(o *unstructured.Unstructured) state.Ownership {
-	return state.OwnershipOf(o, s.Tenants[o.GetNamespace()])
+	return state.OwnershipOf(o, s.namespaces.At(o.GetNamespace()).Tenant)
 }
 
 // Stays reports whether Akash's provider has written an object and keeps it: this program withdraws its fields instead
@@ -96,12 +96,12 @@ func (s *Snapshot) Declared(kind kinds.Kind, live *unstructured.Unstructured, gr
 		sharingKey := state.ServiceObjectOf(live).SharingKey
 		return slices.ContainsFunc(state.ServicePortKeys(live), func(key string) bool {
 			protocol, number := state.Part{Key: key}.ProtocolPort()
-			port, ok := s.Ports[lease.LeasedIPName(sharingKey, protocol, number)]
+			port, ok := s.port(lease.LeasedIPName(sharingKey, protocol, number))
 			return ok && byAkash(kinds.ProviderLeasedIP, port.Namespace, port.Name)
 		})
 	}
 	return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
-		return slices.ContainsFunc(s.HostUses[u.Host], func(u state.Use) bool {
+		return slices.ContainsFunc(s.HostUses.At(u.Host), func(u state.Use) bool {
 			return u.Kind == kinds.ProviderHost.Singular && byAkash(kinds.ProviderHost, u.Namespace, u.Name)
 		})
 	})
@@ -140,7 +140,11 @@ func (s *Snapshot) Near(o Object) []string {
 		if host, _, _ := lease.ParseRouteName(o.Live.GetName()); s.Claim(state.HostName(host)) != nil {
 			return []string{state.HostName(host)}
 		}
-		return s.ByClaim().former[o.Group] // one named after a Service stays until the last route is deleted
+		var names []string
+		for _, c := range s.Claims.former.At(o.Group) { // one named after a Service stays until the last route is deleted
+			names = append(names, c.Name())
+		}
+		return names
 	}
 	return claimsUnder(o)
 }

@@ -56,7 +56,7 @@ func recordsOf(live ...render.Object) *observed.Snapshot {
 		u.SetCreationTimestamp(metav1.NewTime(time.Unix(int64(i), 0)))
 		lists[o.Kind.Plural] = append(lists[o.Kind.Plural], listed.New("", u))
 	}
-	s.Index(nil, lists)
+	s.Index(lists)
 	return s
 }
 

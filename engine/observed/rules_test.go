@@ -20,19 +20,19 @@ import (
 func TestWithClaim(t *testing.T) {
 	host := ot.Host(ot.Shop, "shop.example.com")
 	s := ot.Snapshot([]*state.Claim{host, ot.Address(ot.Shop, "203.0.113.7", 80)})
-	if len(s.ByClaim().Endpoints[ot.Key(ot.Shop)]) != 1 || len(s.List()) != 2 {
+	if len(s.Claims.Of(ot.Key(ot.Shop))) != 1 || len(s.List()) != 2 {
 		t.Fatalf("claims %v", s.List())
 	}
 	before := s
 	s = s.WithClaim(host.Name(), ot.Host(ot.Next, "shop.example.com"))
-	if got := s.ByClaim().Things["shop.example.com"]; len(got) != 1 || !slices.Contains(got[0].Groups(), ot.Next.Group()) {
+	if got := s.Claims.On("shop.example.com"); len(got) != 1 || !slices.Contains(got[0].Groups(), ot.Next.Group()) {
 		t.Errorf("its holders are %v", got)
 	}
 	s = s.WithClaim(host.Name(), nil)
-	if got := s.ByClaim().Things["shop.example.com"]; len(got) != 0 || len(s.List()) != 1 || s.Claim(host.Name()) != nil {
+	if got := s.Claims.On("shop.example.com"); len(got) != 0 || len(s.List()) != 1 || s.Claim(host.Name()) != nil {
 		t.Errorf("a claim that is gone is found: %v", got)
 	}
-	if got := before.ByClaim().Things["shop.example.com"]; len(got) != 1 || before.Claim(host.Name()) != host {
+	if got := before.Claims.On("shop.example.com"); len(got) != 1 || before.Claim(host.Name()) != host {
 		t.Errorf("the former snapshot has %v", got)
 	}
 }
@@ -82,35 +82,6 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// What an object says is remembered until it changes. Whose it is follows the labels of its namespace, which may change without it.
-func TestRememberedObjects(t *testing.T) {
-	memory := listed.NewMemory()
-	route := ot.Ours(ot.Ingress(ot.Shop, "shop.example.com", "/"))
-	route.SetResourceVersion("1")
-	read := func(tenant lease.ID) *observed.Snapshot {
-		s := observed.NewSnapshot()
-		s.Memory = memory
-		s.Tenants[route.GetNamespace()] = tenant
-		s.Index(nil, map[string][]*listed.Object{kinds.Ingress.Plural: listed.Of([]*unstructured.Unstructured{route})})
-		return s
-	}
-	for range 2 {
-		if s := read(ot.Shop); len(s.Written[ot.Shop.Group()]) != 1 || len(s.HostUses["shop.example.com"]) != 1 {
-			t.Errorf("written %v, uses %v", s.Written, s.HostUses)
-		}
-	}
-	if s := read(ot.Blog); len(s.Written[ot.Shop.Group()]) != 0 || s.HostUses["shop.example.com"][0].Lease != ot.Blog {
-		t.Errorf("the namespace is another lease's: written %v, uses %v", s.Written, s.HostUses)
-	}
-	route.SetResourceVersion("2")
-	if err := unstructured.SetNestedField(route.Object, nil, "spec", "rules"); err != nil {
-		t.Fatal(err)
-	}
-	if s := read(ot.Shop); len(s.HostUses) != 0 {
-		t.Errorf("the former version is believed: %v", s.HostUses)
-	}
-}
-
 // Of two uses of a host the first by namespace and name is the first, in whichever order they were read: it is the one that is named.
 func TestUsesAreInOneOrder(t *testing.T) {
 	t.Parallel()
@@ -124,9 +95,9 @@ func TestUsesAreInOneOrder(t *testing.T) {
 		return o
 	}
 	s := observed.NewSnapshot()
-	s.Index(nil, map[string][]*listed.Object{kinds.Ingress.Plural: listed.Of([]*unstructured.Unstructured{route("b", "x"), route("a", "y"), route("a", "x")})})
+	s.Index(map[string][]*listed.Object{kinds.Ingress.Plural: listed.Of([]*unstructured.Unstructured{route("b", "x"), route("a", "y"), route("a", "x")})})
 	got := ""
-	for _, u := range s.HostUses["a.example.com"] {
+	for _, u := range s.HostUses.At("a.example.com") {
 		got += fmt.Sprintf("%s/%s ", u.Namespace, u.Name)
 	}
 	if want := "a/x a/y b/x "; got != want {

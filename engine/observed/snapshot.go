@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/layered"
 	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/admission"
@@ -24,8 +26,7 @@ import (
 // Snapshot is what a run has read before it decides: one LIST of each kind. The work on many leases reads one snapshot at
 // the same time, so nobody changes it: With and WithClaim return others.
 type Snapshot struct {
-	claims     map[string]*state.Claim
-	Namespaces map[string]bool
+	Claims Claims
 	// ClosedBy is the nonce of the uninstall that has closed the ledger; empty while the ledger is open.
 	ClosedBy string
 	// Written are the objects that this program wrote, by the deployment group in their labels, in the order in which
@@ -33,29 +34,25 @@ type Snapshot struct {
 	Written Index[lease.Group]
 	// Theirs are a group's routes and Services that only Akash's operators wrote.
 	Theirs Index[lease.Group]
-	// Held are the claims on which a group has written.
-	Held map[lease.Group][]*state.Claim
 	// Shared are a group's objects on which Akash's provider or an operator has written.
 	Shared Index[lease.Group]
 	// Records are the DNS records that this program wrote, by host.
 	Records Index[string]
-	// Tenants are the leases in namespace labels, by namespace.
-	Tenants  map[string]lease.ID
-	HostUses map[string][]state.Use
-	// AddressUses are the Services that use each address, whoever wrote them.
-	AddressUses map[netip.Addr][]state.Use
+	// HostUses are the objects that use each host, whoever wrote them.
+	HostUses layered.Lists[string, state.Use]
+	// Addresses are the claims on addresses, the Services that use them, whoever wrote them, and the nodes.
+	Addresses *state.Addresses
 	// NodeUses are the addresses of the nodes, if addresses were asked for.
 	NodeUses []state.Use
-	// Ports are the ProviderLeasedIPs by name: one for each port of an IP endpoint.
-	Ports map[string]state.PortObject
-	// portsOf are the same by their sharing key.
-	portsOf map[string][]state.PortObject
-	// lists are the objects by their kind's plural, again those that were read again since; nil for one that is gone.
-	lists map[string]objectList
-	again map[objectKey]*listed.Object
+	// namespaces are what is known of namespaces, tenants the names of those that are named after leases of a group.
+	namespaces layered.Map[string, Namespace]
+	tenants    layered.Lists[lease.Group, string]
+	// ports are the ProviderLeasedIPs by name, one for each port of an IP endpoint; portsOf are the same by their sharing key.
+	ports, portsOf layered.Lists[string, state.PortObject]
+	// lists are the objects by their kind's plural.
+	lists map[string]list
 	// Lacks are the kinds that the cluster does not serve.
-	Lacks     map[kinds.Kind]bool
-	Addresses *state.Addresses
+	Lacks map[kinds.Kind]bool
 	// Operators are the Akash operators that run in the cluster, Manifests the objects that the hostname operator
 	// reads, by name. They are read only if they are asked for.
 	Operators Operators
@@ -71,33 +68,28 @@ type Snapshot struct {
 	Failing      []state.Failing
 	// Gateway caches the target of the Gateway.
 	Gateway *Gateway
-	// Memory has what the objects say by themselves, if they were read before.
-	Memory *listed.Memory
 	// Gateways are the listeners of Gateways, if routes of others are attached to any.
 	Gateways admission.Gateways
-	// Labels are those of the namespaces by name.
-	Labels map[string]map[string]string
 	// using are the objects that serve or declare something, and that this program or Akash's has written, by the names of the claims that
 	// they may use.
 	using Index[string]
-	// byClaim and byOthers answer lookups of many leases. They are made on first use, so that the work on a lease
+	// found are the objects of the indexes, byOthers how many a release leaves: both when somebody asks, so that the work on a lease
 	// does not grow with the number of leases.
-	byClaim  func() *claimIndex
+	found    *found
 	byOthers func() map[lease.Group]int
 }
 
 // NewSnapshot returns a snapshot of an empty cluster.
 func NewSnapshot() *Snapshot {
-	s := &Snapshot{
-		claims: map[string]*state.Claim{}, Held: map[lease.Group][]*state.Claim{},
-		Namespaces: map[string]bool{}, Tenants: map[string]lease.ID{}, Labels: map[string]map[string]string{},
-		HostUses: map[string][]state.Use{}, AddressUses: map[netip.Addr][]state.Use{}, Ports: map[string]state.PortObject{}, portsOf: map[string][]state.PortObject{},
-		Shared: Index[lease.Group]{}, Written: Index[lease.Group]{}, Theirs: Index[lease.Group]{}, Records: Index[string]{}, using: Index[string]{},
-		lists: map[string]objectList{}, Lacks: map[kinds.Kind]bool{}, Gateway: &Gateway{},
-	}
-	s.byClaim = sync.OnceValue(func() *claimIndex { return indexClaims(s.claims) })
-	s.byOthers = sync.OnceValue(s.countOthers)
+	s := &Snapshot{Addresses: state.NewAddresses(nil, nil), lists: map[string]list{}, Lacks: map[kinds.Kind]bool{}}
+	s.ask()
 	return s
+}
+
+// ask lets the snapshot say what its objects are.
+func (s *Snapshot) ask() {
+	s.Written.in, s.Theirs.in, s.Shared.in, s.Records.in, s.using.in = s, s, s, s, s
+	s.found, s.byOthers, s.Gateway = &found{of: memo{}}, sync.OnceValue(s.countOthers), &Gateway{}
 }
 
 // Gateway is where the Gateway is reached, once that was read.
@@ -120,23 +112,37 @@ func (g *Gateway) Target(fresh bool, read func() (dns.Target, error)) (dns.Targe
 	return target, err
 }
 
-// AddClaims adds claims, without an index of them.
+// AddClaims adds claims.
 func (s *Snapshot) AddClaims(claims []*state.Claim) {
 	for _, c := range claims {
-		s.claims[c.Name()] = c
+		s.PutClaim(c.Name(), c)
 	}
-	s.Held = heldBy(claims)
 }
 
-// heldBy returns the claims on which each deployment group has an entry.
-func heldBy(claims []*state.Claim) map[lease.Group][]*state.Claim {
-	held := map[lease.Group][]*state.Claim{}
-	for _, c := range claims {
-		for _, g := range c.Writers() {
-			held[g] = append(held[g], c)
-		}
+// PutClaim puts a claim in the place of the one of a name; nil for none.
+func (s *Snapshot) PutClaim(name string, now *state.Claim) {
+	if was := s.Claims.Get(name); was != nil {
+		s.Addresses.Claim(was, false)
 	}
-	return held
+	if s.Claims.Put(name, now); now != nil {
+		s.Addresses.Claim(now, true)
+	}
+}
+
+// SetNodes sets the addresses of the nodes.
+func (s *Snapshot) SetNodes(uses []state.Use) {
+	s.NodeUses = uses
+	s.Addresses.Nodes(uses)
+}
+
+// Namespace is what is known of a namespace.
+type Namespace struct {
+	// Alive is false for one that is being deleted.
+	Alive bool
+	// Tenant is the lease in its labels, if HasTenant is true.
+	Tenant    lease.ID
+	HasTenant bool
+	Labels    map[string]string
 }
 
 // AddNamespaces adds namespaces, of which one has the ledger.
@@ -145,49 +151,58 @@ func (s *Snapshot) AddNamespaces(metas []*metav1.ObjectMeta, ledgerNamespace str
 		if m.Name == ledgerNamespace {
 			s.ClosedBy = m.Annotations[lease.AnnotationClosing]
 		}
-		s.Namespaces[m.Name], s.Labels[m.Name] = m.DeletionTimestamp == nil, m.Labels
-		if id, ok := lease.IDFromLabels(m.Labels); ok {
-			s.Tenants[m.Name] = id
-		}
+		s.PutNamespace(m.Name, NamespaceOf(m))
 	}
+}
+
+// NamespaceOf returns what is known of a namespace by its metadata.
+func NamespaceOf(m *metav1.ObjectMeta) *Namespace {
+	id, ok := lease.IDFromLabels(m.Labels)
+	return &Namespace{Alive: m.DeletionTimestamp == nil, Tenant: id, HasTenant: ok, Labels: m.Labels}
+}
+
+// PutNamespace says what is known of a namespace; nil if there is none. What is in it has to be added afterwards.
+func (s *Snapshot) PutNamespace(name string, now *Namespace) {
+	if was, there := s.namespaces.Get(name); there {
+		s.tenants.Set(was.Tenant.Group(), name, strings.Compare, false)
+		s.namespaces.Drop(name)
+	}
+	if now == nil {
+		return
+	}
+	if s.namespaces.Put(name, *now); now.HasTenant && now.Tenant.Namespace() == name {
+		s.tenants.Set(now.Tenant.Group(), name, strings.Compare, true)
+	}
+}
+
+// WithNamespacesOf takes over the namespaces of another snapshot.
+func (s *Snapshot) WithNamespacesOf(of *Snapshot) {
+	s.namespaces, s.tenants = of.namespaces, of.tenants
+}
+
+// Namespace returns what is known of a namespace, and whether it exists.
+func (s *Snapshot) Namespace(name string) (Namespace, bool) { return s.namespaces.Get(name) }
+
+// Namespaces returns whether each of the namespaces is alive.
+func (s *Snapshot) Namespaces() map[string]bool {
+	out := make(map[string]bool, s.namespaces.Len())
+	for name, n := range s.namespaces.All() {
+		out[name] = n.Alive
+	}
+	return out
+}
+
+// Tenant returns the lease in the labels of a namespace.
+func (s *Snapshot) Tenant(namespace string) (lease.ID, bool) {
+	n := s.namespaces.At(namespace)
+	return n.Tenant, n.HasTenant
 }
 
 // Claim returns a claim by its name, or nil.
-func (s *Snapshot) Claim(name string) *state.Claim { return s.claims[name] }
+func (s *Snapshot) Claim(name string) *state.Claim { return s.Claims.Get(name) }
 
-// List returns all claims. The slice is shared: do not modify it.
-func (s *Snapshot) List() []*state.Claim { return s.ByClaim().all }
-
-// ByClaim returns the index of the claims.
-func (s *Snapshot) ByClaim() *claimIndex { return s.byClaim() }
-
-// claimIndex finds claims by their content.
-type claimIndex struct {
-	// all has the claims in no order, Endpoints those with ports by sharing key, Things all by what is claimed.
-	all       []*state.Claim
-	Endpoints map[string][]*state.Claim
-	Things    map[string][]*state.Claim
-	// former has the names of claims with a part that a group serves for its new holder since a transfer.
-	former map[lease.Group][]string
-}
-
-func indexClaims(claims map[string]*state.Claim) *claimIndex {
-	x := &claimIndex{
-		all:       make([]*state.Claim, 0, len(claims)),
-		Endpoints: map[string][]*state.Claim{}, Things: map[string][]*state.Claim{}, former: map[lease.Group][]string{},
-	}
-	for name, c := range claims {
-		x.all = append(x.all, c)
-		x.Things[c.Thing] = append(x.Things[c.Thing], c)
-		if c.Kind.HasPorts() {
-			x.Endpoints[c.SharingKey] = append(x.Endpoints[c.SharingKey], c)
-		}
-		for _, g := range c.Formers() {
-			x.former[g] = append(x.former[g], name)
-		}
-	}
-	return x
-}
+// List returns all claims, in no order.
+func (s *Snapshot) List() []*state.Claim { return slices.Collect(maps.Values(s.Claims.by.Map())) }
 
 // ClaimsOfPort returns the claims on the addresses of a ProviderLeasedIP's endpoint; none for an object of another
 // kind.
@@ -195,30 +210,30 @@ func (s *Snapshot) ClaimsOfPort(o Object) []*state.Claim {
 	if o.Kind != kinds.ProviderLeasedIP {
 		return nil
 	}
-	return s.ByClaim().Endpoints[state.PortObjectOf(o.Live).SharingKey]
+	return s.Claims.Of(state.PortObjectOf(o.Live).SharingKey)
 }
 
 // With returns a snapshot with an object as it was read again, nil for one that is gone. The snapshot itself, which the
-// work on other leases reads at the same time, does not change.
+// work on other leases reads at the same time, does not change: what an object of an index is was found in that.
 func (s *Snapshot) With(kind kinds.Kind, namespace, name string, now *unstructured.Unstructured) *Snapshot {
-	out := *s
-	out.again = maps.Clone(s.again)
-	if out.again == nil {
-		out.again = map[objectKey]*listed.Object{}
+	out, key := *s, namespace+"/"+name
+	out.lists = maps.Clone(s.lists)
+	l := out.lists[kind.Plural]
+	if l.since.Share(); now == nil {
+		l.put(key, nil)
+	} else {
+		l.put(key, listed.New(key, now))
 	}
-	key := keyOf(kind, namespace, name)
-	out.again[key] = listed.New(key.name, now)
+	out.lists[kind.Plural] = l
 	return &out
 }
 
 // WithClaim is With for a claim.
 func (s *Snapshot) WithClaim(name string, now *state.Claim) *Snapshot {
 	out := *s
-	out.claims = maps.Clone(s.claims)
-	if out.claims[name] = now; now == nil {
-		delete(out.claims, name)
-	}
-	out.byClaim = sync.OnceValue(func() *claimIndex { return indexClaims(out.claims) })
+	as := *s.Addresses
+	out.Claims, out.Addresses = out.Claims.share(), as.Share()
+	out.PutClaim(name, now)
 	return &out
 }
 
@@ -239,16 +254,7 @@ func (s *Snapshot) Pools() []state.PoolObject {
 }
 
 // NamespacesOf returns the sorted namespaces of a deployment group's leases.
-func (s *Snapshot) NamespacesOf(group lease.Group) []string {
-	var names []string
-	for name, id := range s.Tenants {
-		if id.Group() == group && id.Namespace() == name {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
+func (s *Snapshot) NamespacesOf(group lease.Group) []string { return s.tenants.At(group) }
 
 // EndpointWith returns the claim on the IP endpoint for which MetalLB has chosen an address, or nil if the address has a
 // claim of its own, or nobody has claimed its endpoint.
@@ -256,7 +262,7 @@ func (s *Snapshot) EndpointWith(a netip.Addr) *state.Claim {
 	if !a.IsValid() || s.Claim(state.AddressName(a)) != nil {
 		return nil
 	}
-	for _, u := range s.AddressUses[a] {
+	for _, u := range s.Addresses.Services().At(a) {
 		if claim := s.Claim(state.EndpointName(u.SharingKey)); claim != nil && u.Granted {
 			return claim
 		}
@@ -337,7 +343,7 @@ func (s *Snapshot) Missing(of ...kinds.Kind) (errs []error) {
 // Definition returns the definition that the ledger keeps for a deployment group, nil if there is none. Of a group that held nothing it may
 // not have been read: then known is false.
 func (s *Snapshot) Definition(group lease.Group) (d *kept.Definition, known bool) {
-	if s.HoldersOnly && len(s.Held[group]) == 0 {
+	if s.HoldersOnly && len(s.Claims.Held(group)) == 0 {
 		return nil, false
 	}
 	return s.Definitions[kept.Name(group)], true

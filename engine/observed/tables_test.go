@@ -114,7 +114,7 @@ func TestTables(t *testing.T) {
 		"live": about(func(p []string) any {
 			s, group := ot.Snapshot(nil, ot.WordObjects(t, p[1])...), ot.WordLease(t, p[0]).Group()
 			for _, id := range []lease.ID{ot.Shop, ot.Next} {
-				s.Namespaces[id.Namespace()] = true
+				s.PutNamespace(id.Namespace(), &observed.Namespace{Alive: true})
 			}
 			return fmt.Sprintf("%d, %d for the claim", len(s.LiveOf(group)), len(s.LiveFor(claim(p[2]), group)))
 		}),
@@ -188,9 +188,9 @@ func TestNamespaceNamesTheLease(t *testing.T) {
 	route := ot.Ingress(ot.Shop, shop, "/")
 	route.SetLabels(nil)
 	s := ot.Snapshot(nil)
-	s.Tenants[ot.Shop.Namespace()] = ot.Shop
-	s.Index(nil, map[string][]*listed.Object{kinds.Ingress.Plural: listed.Of([]*unstructured.Unstructured{ot.Ours(route)})})
-	if uses := s.HostUses[shop]; len(uses) != 1 || !uses[0].Of(ot.Shop.Group()) || len(s.Written[ot.Shop.Group()]) != 1 {
-		t.Errorf("uses %v, written %v", uses, s.Written)
+	s.PutNamespace(ot.Shop.Namespace(), &observed.Namespace{Tenant: ot.Shop, HasTenant: true})
+	s.Index(map[string][]*listed.Object{kinds.Ingress.Plural: listed.Of([]*unstructured.Unstructured{ot.Ours(route)})})
+	if uses := s.HostUses.At(shop); len(uses) != 1 || !uses[0].Of(ot.Shop.Group()) || !s.Written.Has(ot.Shop.Group()) {
+		t.Errorf("uses %v, written %v", uses, s.Written.Of(ot.Shop.Group()))
 	}
 }

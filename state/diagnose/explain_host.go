@@ -23,7 +23,7 @@ func (w *World) Host(host string) Explanation {
 	if claim != nil {
 		owner = claim.Owner
 	}
-	uses := state.UsesOf(host, w.Uses, owner, func(name string) bool { return w.claim(name) != nil })
+	uses := state.UsesOf(host, func(host string) []state.Use { return w.Uses[host] }, owner, func(name string) bool { return w.claim(name) != nil })
 	x.addRefusal(w, host, claim)
 	x.addWildcard(w, host)
 	switch {

@@ -177,7 +177,7 @@ func Snapshot(claims []*state.Claim, objects ...*unstructured.Unstructured) *obs
 		plural := kinds.Of(o.GetKind()).Plural
 		lists[plural] = append(lists[plural], listed.New("", o))
 	}
-	s.Index(claims, lists)
+	s.Index(lists)
 	return s
 }
 
