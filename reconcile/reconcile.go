@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
@@ -45,8 +46,10 @@ type Reconciler struct {
 	Ran func(what Action, took time.Duration, err error)
 
 	mu sync.Mutex
-	// said is what each source has said last.
-	said []Said
+	// said is what each source has said last, sayings how often one did. last is what was read last.
+	said    []Said
+	sayings int
+	last    looked
 	// decoded has kept definitions by the names of their objects.
 	decoded map[string]decoded
 	// released are the leases that were over, with their sources.
@@ -76,6 +79,7 @@ func (r *Reconciler) Says(place int, said Said) (changed []lease.Group) {
 	}
 	was := r.said[place]
 	r.said[place] = said
+	r.sayings++
 	for g, def := range said.Definitions {
 		if before := was.Definitions[g]; before == nil || before.Hash != def.Hash || before.Lease != def.Lease || lease.SumWhole(before) != lease.SumWhole(def) {
 			changed = append(changed, g)
@@ -107,25 +111,79 @@ func (r *Reconciler) DefinedBy(g lease.Group) (def *lease.Definition, source str
 	return nil, ""
 }
 
-// Look reads what the ledger keeps, and returns what is to be decided by.
+// Look reads what the ledger keeps, and returns what is to be decided by: the same as before if nothing is said or kept otherwise since.
 func (r *Reconciler) Look(ctx context.Context) (*View, error) {
-	all, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).Definitions(cluster.Early(ctx), "", func(string) bool { return true })
+	ctx = cluster.Early(ctx)
+	now, err := r.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	by, unread, said := r.decode(all)
-	ended, err := r.ended(ctx, said, by)
-	if err != nil {
-		return nil, err
+	released, err := r.lately(ctx, now.said)
+	if err != nil || now.view != nil && len(released) == 0 {
+		return now.view, err
 	}
-	released, err := r.lately(ctx, said)
-	return NewView(Seen{Said: said, Kept: by, Unread: unread, Ended: ended, Released: released}, r.limits), err
+	ended, err := r.ended(ctx, now.said, now.kept)
+	now.view = NewView(Seen{Said: now.said, Kept: now.kept, Unread: now.unread, Ended: ended, Released: released}, r.limits)
+	if err == nil && len(ended) == 0 && len(released) == 0 { // else it depends on more than what is said and kept
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.last.version == now.version && r.last.sayings == now.sayings {
+			r.last.view = now.view
+		}
+	}
+	return now.view, err
 }
 
-// decode returns what the ledger keeps of each deployment group, the names of what cannot be read, and what the sources have said last.
-func (r *Reconciler) decode(all []*kept.Definition) (by map[lease.Group]Kept, unread map[string]bool, said []Said) {
+// Announced returns the metadata of the announcements of commands, as it was seen last.
+func (r *Reconciler) Announced(ctx context.Context) ([]*metav1.ObjectMeta, error) {
+	ctx, l := cluster.Early(ctx), ledger.New(r.cluster, r.options.Config.LedgerNamespace)
+	return reading.WatchedBy(ctx, r.cluster).Announced(ctx, r.cluster, l)
+}
+
+// looked is what the ledger keeps of each deployment group, the names of what cannot be read, and what the sources said then; and the view
+// of it, if it depends on nothing else.
+type looked struct {
+	version, sayings int
+	kept             map[lease.Group]Kept
+	unread           map[string]bool
+	said             []Said
+	view             *View
+}
+
+// read reads what the ledger keeps, and decodes what was not known.
+func (r *Reconciler) read(ctx context.Context) (now looked, err error) {
+	r.mu.Lock()
+	last := r.last
+	r.mu.Unlock()
+	l := ledger.New(r.cluster, r.options.Config.LedgerNamespace)
+	var all []*kept.Definition
+	version := 0
+	if watched := reading.WatchedBy(ctx, r.cluster); watched != nil {
+		all, version, err = watched.Definitions(ctx, r.cluster, l, last.version)
+	} else {
+		all, err = l.Definitions(ctx, "", func(string) bool { return true })
+	}
+	if err != nil {
+		return now, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	same := version > 0 && version == last.version
+	if same && last.sayings == r.sayings {
+		return last, nil
+	}
+	now = looked{version: version, sayings: r.sayings, kept: last.kept, unread: last.unread, said: slices.Clone(r.said)}
+	if !same {
+		now.kept, now.unread = r.decode(all)
+	}
+	if version >= r.last.version {
+		r.last = now
+	}
+	return now, nil
+}
+
+// decode returns what the ledger keeps of each deployment group, and the names of what cannot be read. The caller holds mu.
+func (r *Reconciler) decode(all []*kept.Definition) (by map[lease.Group]Kept, unread map[string]bool) {
 	known := make(map[string]decoded, len(all))
 	by, unread = make(map[lease.Group]Kept, len(all)), map[string]bool{}
 	for _, d := range all {
@@ -146,7 +204,7 @@ func (r *Reconciler) decode(all []*kept.Definition) (by map[lease.Group]Kept, un
 		}
 	}
 	r.decoded = known
-	return by, unread, slices.Clone(r.said)
+	return by, unread
 }
 
 // ended returns the leases that have no Manifest any more, and that are over: their namespace is gone, or is being deleted; or Akash's

@@ -9,24 +9,23 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/repair"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // crashedAfter is after which time without a write a command counts as crashed, as for repair.
 const crashedAfter = 2 * time.Minute
-
-// selectedOwners is how many owners a LIST is limited to at most.
-const selectedOwners = 50
 
 // follow lets the claims follow that Akash's provider has moved from or to one of these deployment groups, before anything is decided: else
 // the former group would keep them, and the new one would be withheld what it serves.
@@ -42,54 +41,96 @@ func (r *Reconciler) follow(ctx context.Context, groups []lease.Group, opts comm
 // movedFor reports whether Akash's provider has given something that one of these deployment groups holds to another one, or the other
 // way round.
 func (r *Reconciler) movedFor(ctx context.Context, groups []lease.Group) (moved bool, err error) {
-	ctx = cluster.Early(ctx)
-	owners := map[string]bool{}
-	for _, g := range groups {
-		owners[g.Owner] = true
+	s, err := r.declarations(ctx, groups)
+	if err != nil {
+		return false, err
 	}
-	var opts metav1.ListOptions
-	if len(owners) <= selectedOwners {
-		opts.LabelSelector = lease.LabelOwner + " in (" + strings.Join(slices.Sorted(maps.Keys(owners)), ",") + ")"
-	}
-	theirs := map[string][]*unstructured.Unstructured{} // what Akash's provider alone declares, by its owner
-	for _, kind := range kinds.ClaimLike {
-		all, err := r.cluster.Objects(ctx, kind.Resource(), r.options.Config.ManifestNamespace, opts)
-		if err != nil && !cluster.IsMissingKind(err) {
-			return false, err
+	takes := func(kind kinds.Kind, name string, p state.Part) bool {
+		o := s.At(kind, r.options.Config.ManifestNamespace, name)
+		if o == nil {
+			return false
 		}
-		for _, o := range all {
-			owner := o.GetLabels()[lease.LabelOwner]
-			if whose := state.OwnershipOf(o, lease.ID{}); owners[owner] && whose.Shared && !whose.Ours {
-				theirs[owner] = append(theirs[owner], o)
+		whose := s.Ownership(o)
+		return whose.Shared && !whose.Ours && whose.Takes(p)
+	}
+	part := func(c *state.Claim, p state.Part) bool {
+		if !c.Kind.HasPorts() {
+			return p.Key == state.RouteKey("/") && takes(kinds.ProviderHost, c.Thing, p)
+		}
+		protocol, port := p.ProtocolPort()
+		return takes(kinds.ProviderLeasedIP, lease.LeasedIPName(c.SharingKey, protocol, port), p)
+	}
+	for _, g := range groups {
+		for _, c := range s.Claims.Held(g) {
+			if slices.ContainsFunc(c.PartsOf(g), func(p state.Part) bool { return part(c, p) }) {
+				return true, nil
 			}
 		}
-	}
-	for owner, objects := range theirs {
-		claims, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).ListOwner(ctx, owner)
-		if err != nil {
-			return false, err
-		}
-		for _, o := range objects {
-			whose := state.OwnershipOf(o, lease.ID{})
-			for _, c := range claims {
-				for _, p := range c.Parts {
-					if declares(o, c, p) && whose.Takes(p) && (slices.Contains(groups, whose.Lease.Group()) || slices.Contains(groups, p.Lease.Group())) {
-						return true, nil
-					}
-				}
+		for _, o := range s.Shared.Of(g) {
+			claims := s.Claims.On(o.Live.GetName())
+			if o.Kind == kinds.ProviderLeasedIP {
+				claims = s.ClaimsOfPort(o)
+			}
+			declared := !o.Ours && slices.Contains(kinds.ClaimLike, o.Kind)
+			if declared && slices.ContainsFunc(claims, func(c *state.Claim) bool {
+				return slices.ContainsFunc(c.Parts, func(p state.Part) bool { return part(c, p) })
+			}) {
+				return true, nil
 			}
 		}
 	}
 	return false, nil
 }
 
-// declares reports whether a ProviderHost or a ProviderLeasedIP declares a part of a claim.
-func declares(o *unstructured.Unstructured, c *state.Claim, p state.Part) bool {
-	if !c.Kind.HasPorts() {
-		return o.GetKind() == kinds.ProviderHost.Kind && o.GetName() == c.Thing && p.Key == state.RouteKey("/")
+// selectedOwners is how many owners a LIST is limited to at most.
+const selectedOwners = 50
+
+// declarations reads the claims, and what declares parts of them, as far as that concerns deployment groups: as watches have told, or only
+// the claims if there is something that Akash's provider alone declares.
+func (r *Reconciler) declarations(ctx context.Context, groups []lease.Group) (*observed.Snapshot, error) {
+	ctx = cluster.Early(ctx)
+	if r.cluster.IsEarly(ctx) {
+		return r.claims(ctx)
 	}
-	protocol, port := p.ProtocolPort()
-	return o.GetKind() == kinds.ProviderLeasedIP.Kind && o.GetName() == lease.LeasedIPName(c.SharingKey, protocol, port)
+	var opts metav1.ListOptions
+	owners := map[string]bool{}
+	for _, g := range groups {
+		owners[g.Owner] = true
+	}
+	if len(owners) <= selectedOwners {
+		opts.LabelSelector = lease.LabelOwner + " in (" + strings.Join(slices.Sorted(maps.Keys(owners)), ",") + ")"
+	}
+	s, lists, theirs := observed.NewSnapshot(), map[string][]*listed.Object{}, false
+	for _, kind := range kinds.ClaimLike {
+		all, err := r.cluster.List(ctx, kind.Resource(), r.options.Config.ManifestNamespace, opts)
+		if err != nil && !cluster.IsMissingKind(err) {
+			return nil, err
+		}
+		lists[kind.Plural] = all
+		theirs = theirs || slices.ContainsFunc(all, func(o *listed.Object) bool {
+			whose := s.Ownership(o.Look())
+			return whose.Shared && !whose.Ours
+		})
+	}
+	var err error
+	if theirs {
+		s, err = r.claims(ctx)
+	}
+	s.Index(lists)
+	return s, err
+}
+
+// claims reads the claims, as they were seen last.
+func (r *Reconciler) claims(ctx context.Context) (*observed.Snapshot, error) {
+	ctx = cluster.Early(ctx)
+	l := ledger.New(r.cluster, r.options.Config.LedgerNamespace)
+	if r.cluster.IsEarly(ctx) {
+		return reading.Read(ctx, r.cluster, l, reading.Reading{Kinds: kinds.ClaimLike})
+	}
+	s := observed.NewSnapshot()
+	all, err := l.List(ctx)
+	s.AddClaims(all)
+	return s, err
 }
 
 // WorkAfter is Work for deployment groups after another command that is announced for them: if that has crashed, what it has left is
@@ -156,11 +197,14 @@ func (r *Reconciler) holding(ctx context.Context, groups []lease.Group, is func(
 	if len(groups) == 0 {
 		return nil, nil
 	}
-	claims, err := ledger.New(r.cluster, r.options.Config.LedgerNamespace).List(cluster.Early(ctx))
+	s, err := r.claims(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, g := range groups {
-		if slices.ContainsFunc(claims, func(c *state.Claim) bool { return slices.ContainsFunc(c.Entries(g), is) }) {
+		if slices.ContainsFunc(s.Claims.Held(g), func(c *state.Claim) bool { return slices.ContainsFunc(c.Entries(g), is) }) {
 			holding = append(holding, g)
 		}
 	}
-	return holding, err
+	return holding, nil
 }

@@ -111,6 +111,18 @@ type Watched interface {
 	Metas(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]*metav1.ObjectMeta, error)
 	// Meta returns the metadata of one object, nil if there is none.
 	Meta(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*metav1.ObjectMeta, error)
+	// Changes returns each object that has changed since it was called last, as it is: at first all that are watched.
+	Changes(ctx context.Context) ([]Change, error)
+	// Has returns nil for a resource that is watched in all namespaces.
+	Has(resource schema.GroupVersionResource) error
+}
+
+// Change is an object that has changed. Of a resource of which only metadata is watched, it has only that. It has none if it is gone.
+type Change struct {
+	Resource        schema.GroupVersionResource
+	Namespace, Name string
+	Object          *unstructured.Unstructured
+	Meta            *metav1.ObjectMeta
 }
 
 // ErrUnwatched says that a resource is not watched.
@@ -135,6 +147,14 @@ func (c *Cluster) early(ctx context.Context) Watched {
 		return nil
 	}
 	return c.watched
+}
+
+// Changes returns what has changed in what is watched since it was called last: one reader of the process calls it.
+func (c *Cluster) Changes(ctx context.Context) ([]Change, error) { return c.watched.Changes(ctx) }
+
+// IsWatched returns nil for a resource that is watched in all namespaces, and else ErrUnwatched, or a kinds.MissingError.
+func (c *Cluster) IsWatched(resource schema.GroupVersionResource) error {
+	return c.watched.Has(resource)
 }
 
 // IsEarly reports whether what is read is answered from what is watched, as far as that goes.

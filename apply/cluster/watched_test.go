@@ -39,6 +39,10 @@ func (s seen) Meta(_ context.Context, resource schema.GroupVersionResource, _, n
 	return &metav1.ObjectMeta{Name: name}, nil
 }
 
+func (s seen) Changes(context.Context) ([]cluster.Change, error) { return nil, cluster.ErrUnwatched }
+
+func (s seen) Has(schema.GroupVersionResource) error { return cluster.ErrUnwatched }
+
 func named(kind kinds.Kind, name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind.GroupVersionKind)

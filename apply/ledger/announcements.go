@@ -113,8 +113,8 @@ func (l Ledger) announced(ctx context.Context, selector string) ([]*state.Announ
 		for i := range list.Items {
 			o := &list.Items[i]
 			if _, ok := state.AnnouncedNonce(o.Name); !ok {
-				if c, ok := state.ReadClaim(&o.ObjectMeta); ok {
-					claims = append(claims, &c)
+				if c, ok := l.recall(&o.ObjectMeta); ok {
+					claims = append(claims, c)
 				}
 			} else if a, _ := state.AnnouncementOf(o); a != nil {
 				all = append(all, a)

@@ -86,21 +86,27 @@ func (l Ledger) list(ctx context.Context, opts metav1.ListOptions, there announc
 
 // recall parses an object of the ledger, unless that was done before. A caller may change the claim: the runs on it are its own.
 func (l Ledger) recall(meta *metav1.ObjectMeta) (*state.Claim, bool) {
-	one := listed.Recall(l.cluster.Memory(), meta, func() recalled {
-		c, ok := state.ReadClaim(meta)
-		return recalled{c, ok}
-	})
-	if !one.ok {
+	known, ok := l.Parse(meta)
+	if !ok {
 		return nil, false
 	}
-	claim := one.claim
+	claim := *known
 	claim.Parts = slices.Clone(claim.Parts)
 	return &claim, true
 }
 
+// Parse returns the claim that an object of the ledger is, with the marks of all runs. It belongs to all who ask: nobody changes it.
+func (l Ledger) Parse(meta *metav1.ObjectMeta) (*state.Claim, bool) {
+	one := listed.Recall(l.cluster.Memory(), meta, func() recalled {
+		c, ok := state.ReadClaim(meta)
+		return recalled{&c, ok}
+	})
+	return one.claim, one.ok
+}
+
 // recalled is what an object of the ledger says of itself, and whether it is a claim.
 type recalled struct {
-	claim state.Claim
+	claim *state.Claim
 	ok    bool
 }
 

@@ -127,6 +127,16 @@ func (l Ledger) settle(ctx context.Context, claims []*state.Claim, present annou
 	return nil
 }
 
+// Settle removes the marks of ended runs from claims as List does. Announcements are those of the same moment, by nonce.
+func (l Ledger) Settle(ctx context.Context, claims []*state.Claim, announcements map[string]*metav1.ObjectMeta) error {
+	there := announced{}
+	for nonce, meta := range announcements {
+		there.add(nonce, meta)
+		l.runs.meetAnnounced(nonce, meta)
+	}
+	return l.settle(ctx, claims, there)
+}
+
 // meet records the deployment groups in whose name a claim carries marks of other commands that have not ended.
 func (r *runs) meet(c *state.Claim) {
 	r.mu.Lock()

@@ -4,6 +4,7 @@ package reading
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -101,6 +102,9 @@ func (how Reading) claims(ctx context.Context, l ledger.Ledger, s *observed.Snap
 // depends on it; and what was read stands if the claims and the definitions are the same when the command's turn comes, and
 // no other command was announced when the claims were read.
 func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading) (*observed.Snapshot, error) {
+	if s, err := readWatched(ctx, c, l, how); !errors.Is(err, cluster.ErrUnwatched) {
+		return s, err
+	}
 	s := observed.NewSnapshot()
 	s.HoldersOnly = how.Holders
 	var metas []*metav1.ObjectMeta

@@ -57,8 +57,8 @@ func (x Index[K]) Keys() iter.Seq[K] {
 	}
 }
 
-// share returns the index as it is, of which a snapshot says what the objects are.
-func (x *Index[K]) share(in *Snapshot) Index[K] { return Index[K]{in, x.by.Share()} }
+// share returns the index as it is, for a snapshot that says what the objects are.
+func (x *Index[K]) share() Index[K] { return Index[K]{by: x.by.Share()} }
 
 // memo has what a snapshot says of indexed objects.
 type memo map[*indexed]Object

@@ -69,6 +69,8 @@ type Memory struct {
 	by map[types.UID]remembered
 	// own are the nonces of the commands, and the versions of objects that a command has written for the lease that it worked on.
 	own map[string]bool
+	// kept is what Keep has made.
+	kept any
 }
 
 // remembered is what was made of a version of an object.
@@ -86,6 +88,16 @@ func (m *Memory) Clear() {
 	defer m.mu.Unlock()
 	clear(m.by)
 	clear(m.own)
+}
+
+// Keep returns what make has made when it was called first, for all who read what is watched.
+func (m *Memory) Keep(make func() any) any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kept == nil {
+		m.kept = make()
+	}
+	return m.kept
 }
 
 // mostOwn is how many names Own remembers at most.

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -57,12 +58,12 @@ func wholeOf(kind schema.GroupVersionKind) client.Object {
 func (r *reconciler) watchAll(ctx context.Context) error {
 	cfg := r.opts.Command.Config
 	all := []watching{
-		{cluster.Leases, metaOf(leaseKind), cfg.LedgerNamespace, true, nil}, {cluster.Namespaces, metaOf(kinds.Namespace.GroupVersionKind), "", true, nil},
-		{nodes, wholeOf(nodeKind), "", false, nil}, {kinds.Deployment.Resource(), wholeOf(kinds.Deployment.GroupVersionKind), manifests.OperatorsNamespace, false, nil},
-		{kinds.Manifest.Resource(), wholeOf(kinds.Manifest.GroupVersionKind), cfg.ManifestNamespace, true, nil},
+		{cluster.Leases, metaOf(leaseKind), cfg.LedgerNamespace, true, nil, nil}, {cluster.Namespaces, metaOf(kinds.Namespace.GroupVersionKind), "", true, nil, nil},
+		{nodes, wholeOf(nodeKind), "", false, nil, nil}, {kinds.Deployment.Resource(), wholeOf(kinds.Deployment.GroupVersionKind), manifests.OperatorsNamespace, false, nil, nil},
+		{kinds.Manifest.Resource(), wholeOf(kinds.Manifest.GroupVersionKind), cfg.ManifestNamespace, true, nil, nil},
 	}
 	for _, k := range slices.Concat(kinds.OfLease, kinds.Others, kinds.Pools, kinds.RecordsOf(cfg)) {
-		all = append(all, watching{k.Resource(), wholeOf(k.GroupVersionKind), "", true, nil})
+		all = append(all, watching{k.Resource(), wholeOf(k.GroupVersionKind), "", true, nil, nil})
 	}
 	for _, one := range all {
 		if err := r.watch(ctx, one); err != nil {
@@ -79,6 +80,8 @@ type watching struct {
 	namespace string
 	required  bool
 	informer  cache.Informer
+	// told says that all that there was at first was told.
+	told clientcache.InformerSynced
 }
 
 // may reports whether this user may watch a resource.
@@ -124,12 +127,18 @@ func (r *reconciler) watch(ctx context.Context, w watching) error {
 	if err != nil {
 		return err
 	}
-	if _, err := informer.AddEventHandler(clientcache.FilteringResourceEventHandler{FilterFunc: isShown, Handler: clientcache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { r.changed() }, UpdateFunc: func(any, any) { r.changed() }, DeleteFunc: func(any) { r.changed() },
-	}}); err != nil {
+	see := func(was, is any) {
+		if r.watched.tell(resource, objectOf(was), objectOf(is)); isShown(cmp.Or(is, was)) {
+			r.changed()
+		}
+	}
+	told, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+		AddFunc: func(is any) { see(nil, is) }, UpdateFunc: see, DeleteFunc: func(was any) { see(was, nil) },
+	})
+	if err != nil {
 		return err
 	}
-	w.informer = informer
+	w.informer, w.told = informer, told.HasSynced
 	r.watched.mu.Lock()
 	r.watched.kinds[resource] = w
 	delete(r.watched.missing, resource)

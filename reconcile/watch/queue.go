@@ -192,12 +192,11 @@ func (e *busyError) Error() string { return e.by.InTheWay() }
 
 // busy returns those of the deployment groups for which commands are announced that have not ended.
 func (r *reconciler) busy(ctx context.Context, groups []lease.Group) (map[lease.Group]*busyError, error) {
-	namespace := r.opts.Command.Config.LedgerNamespace
-	all, err := r.watched.Metas(ctx, cluster.Leases, namespace)
+	all, err := r.leases.Announced(ctx)
 	if err != nil {
 		return nil, err
 	}
-	book := ledger.New(r.opts.Cluster, namespace)
+	book := ledger.New(r.opts.Cluster, r.opts.Command.Config.LedgerNamespace)
 	return busyOf(groups, all, func(nonce string) (now *state.Announcement, err error) {
 		err = book.Until(ctx, func(ctx context.Context) (err error) {
 			if now, err = book.Announcement(ctx, nonce); now != nil && now.Unreadable != "" {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientcache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -39,6 +41,11 @@ type watched struct {
 	// kinds are the resources that are watched, missing those that the cluster did not serve when it was asked.
 	kinds   map[schema.GroupVersionResource]watching
 	missing map[schema.GroupVersionResource]bool
+
+	telling sync.Mutex
+	// changed are the objects that have changed since Changes was called, nil for one that is gone. asked is true once it was.
+	changed map[cluster.Change]client.Object
+	asked   bool
 }
 
 // kindOf returns the kind of a resource that is watched in a namespace, or in all if that is empty.
@@ -103,6 +110,55 @@ func (w *watched) Meta(ctx context.Context, resource schema.GroupVersionResource
 		return nil, nil //nolint:nilnil // absence is an answer
 	}
 	return &o.ObjectMeta, err
+}
+
+// tell records that an object has changed; none is there any more if now is nil.
+func (w *watched) tell(resource schema.GroupVersionResource, was, now client.Object) {
+	o := cmp.Or(now, was)
+	if o == nil {
+		return
+	}
+	at := cluster.Change{Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName()}
+	w.telling.Lock()
+	defer w.telling.Unlock()
+	if w.changed == nil {
+		w.changed = map[cluster.Change]client.Object{}
+	}
+	if w.changed[at] = now; now == nil && !w.asked { // nobody knows of it
+		delete(w.changed, at)
+	}
+}
+
+// Has returns nil for a resource that is watched in all namespaces.
+func (w *watched) Has(resource schema.GroupVersionResource) error {
+	_, err := w.kindOf(resource, "")
+	return err
+}
+
+// Changes returns each object that has changed since it was called last, as it is: at first all that are watched.
+func (w *watched) Changes(ctx context.Context) (changes []cluster.Change, err error) {
+	w.mu.RLock()
+	var told []clientcache.InformerSynced
+	for _, of := range w.kinds {
+		told = append(told, of.told)
+	}
+	w.mu.RUnlock()
+	if !clientcache.WaitForCacheSync(ctx.Done(), told...) { // what there was at first was told
+		return nil, ctx.Err()
+	}
+	w.telling.Lock()
+	defer w.telling.Unlock()
+	for change, now := range w.changed {
+		switch now := now.(type) {
+		case *unstructured.Unstructured:
+			change.Object = now
+		case *metav1.PartialObjectMetadata:
+			change.Meta = &now.ObjectMeta
+		}
+		changes = append(changes, change)
+	}
+	w.changed, w.asked = nil, true
+	return changes, nil
 }
 
 func listOf(kind schema.GroupVersionKind) schema.GroupVersionKind {

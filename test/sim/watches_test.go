@@ -13,10 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 )
 
@@ -45,6 +47,8 @@ type watches struct {
 	mu sync.Mutex
 	// at is which of the pasts is seen of each resource, reads how often that was read.
 	at, reads map[string]int
+	// told are the versions of objects of which Changes has told.
+	told map[cluster.Change]string
 	// oldest is the length of the trace at the oldest moment that was seen since it was set.
 	oldest int
 }
@@ -110,6 +114,49 @@ func (s *watches) Meta(ctx context.Context, resource schema.GroupVersionResource
 		return all[i], nil
 	}
 	return nil, err
+}
+
+// Changes implements cluster.Watched.
+func (s *watches) Changes(context.Context) (changes []cluster.Change, _ error) {
+	s.mu.Lock()
+	told, now := s.told, map[cluster.Change]string{}
+	s.mu.Unlock()
+	for _, path := range slices.Sorted(maps.Keys(s.world.server.kinds)) {
+		kind := s.world.server.kinds[path]
+		resource := schema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: kind.plural}
+		all, err := s.see(resource, "")
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range all {
+			change, meta := cluster.Change{Resource: resource, Namespace: o.object.GetNamespace(), Name: o.object.GetName()}, &metav1.ObjectMeta{}
+			version := listed.VersionOf(o.object)
+			was, known := told[change]
+			if now[change] = version; known && was == version {
+				continue
+			}
+			if err := json.Unmarshal(o.meta, meta); err != nil {
+				return nil, err
+			}
+			change.Object, change.Meta = o.object, meta
+			changes = append(changes, change)
+		}
+	}
+	for gone := range told {
+		if _, there := now[gone]; !there {
+			changes = append(changes, gone)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = now
+	return changes, nil
+}
+
+// Has implements cluster.Watched.
+func (s *watches) Has(resource schema.GroupVersionResource) error {
+	_, err := s.see(resource, "")
+	return err
 }
 
 // fromSource is the source of the leases that reconcilers apply.
