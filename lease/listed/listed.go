@@ -90,12 +90,12 @@ func (m *Memory) Clear() {
 	clear(m.own)
 }
 
-// Keep returns what make has made when it was called first, for all who read what is watched.
-func (m *Memory) Keep(make func() any) any {
+// Keep returns what first has made for all who read what is watched.
+func (m *Memory) Keep(first func() any) any {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.kept == nil {
-		m.kept = make()
+		m.kept = first()
 	}
 	return m.kept
 }
