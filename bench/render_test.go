@@ -20,12 +20,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // The tenants and the provider of all leases; the addresses are made up, their checksums hold.
-var owners = []string{"akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", "akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn"}
+var owners = func() (all []string) {
+	for i := range 500 {
+		all = append(all, leasetest.Wallet(fmt.Sprint("owner ", i)))
+	}
+	return all
+}()
 
 const provider = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
 

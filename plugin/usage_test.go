@@ -133,8 +133,8 @@ var (
 	inDocuments = regexp.MustCompile("`(--[a-z][a-z-]+)|kubectl akash-net ((?:[^|`\n&;#)]|\\\\\n)*)")
 	flagOfLine  = regexp.MustCompile(`(?:^|\s)(--[a-z][a-z-]+)`)
 	flagOfHelp  = regexp.MustCompile(`(?m)^ +(?:-[a-zA-Z], )?(--[a-z][a-z-]+)=`)
-	// ofOthers are flags of the API server, Akash's operator and ingress-nginx that the documents name, and cobra's.
-	ofOthers = map[string]bool{"--service-node-port-range": true, "--event-ttl": true, "--ingress-mode": true, "--enable-ssl-passthrough": true, "--help": true}
+	// ofOthers are flags of etcd, the API server, Akash's operator and ingress-nginx that the documents name, and cobra's.
+	ofOthers = map[string]bool{"--service-node-port-range": true, "--event-ttl": true, "--quota-backend-bytes": true, "--etcd-servers-overrides": true, "--ingress-mode": true, "--enable-ssl-passthrough": true, "--help": true}
 )
 
 // The help of all commands, in the order in which the program lists them, has each flag that a document names, and each command that a
@@ -248,7 +248,7 @@ func TestHelpTexts(t *testing.T) {
 func TestTopics(t *testing.T) {
 	for topic, texts := range map[string][]string{
 		"exit-codes": {"\n  0\n", "\n  1\n", "\n  2\n", "\n  3\n", "\n  4\n", "\n  5\n", "\n  6\n", "\n  130\n"},
-		"names":      {"  host/shop.example.com,", "  OWNER/DSEQ/GSEQ/OSEQ/PROVIDER\n", "akash1h24…9w3c9h/8438017/1", "--ignore-not-found", "apply --workloads also deploys"},
+		"names":      {"  host/shop.example.com,", "  OWNER/DSEQ/GSEQ/OSEQ/PROVIDER\n", "akash1h24…9w3c9h/8438017/1", "--ignore-not-found"},
 		"states":     {view.StateActive, view.StatePending, view.StateTransferring, view.StateReserved, view.StateExpired, view.StateWithheld, view.StateClaiming, view.StatePartial},
 		"formats":    {"  render\n      yaml (default)", "custom-columns=", "    lease akash1"},
 	} {
