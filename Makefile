@@ -129,8 +129,8 @@ vulncheck: ## look for known vulnerabilities in what the programs call, with gov
 	"$$($(TESTBED) path govulncheck)" $(if $(VULNDB),-db $(VULNDB)) ./cmd/...
 
 .PHONY: bench
-bench: build testbed ## compare with helm, kustomize, kubectl and flux on the same inputs, in one run, and write bench/RESULTS.md; BENCH=Render chooses, and writes nothing
-	@$(TESTBED) build helm
+bench: build ## compare with helm, kustomize, kubectl and flux on the same inputs, in one run, and write bench/RESULTS.md; BENCH=Render chooses, and writes nothing
+	@$(TESTBED) build etcd kubernetes metallb kustomize flux helm
 	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./bench $(if $(filter .,$(BENCH)),-record .)
 
 .PHONY: demo

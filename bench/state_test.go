@@ -166,7 +166,7 @@ func BenchmarkCheck(b *testing.B) {
 func BenchmarkProblems(b *testing.B) {
 	c := ofItsOwn(b, true)
 	problems, state := c.run("state --problems", plugin(b), "state", "--problems"), c.run("state", plugin(b), "state")
-	n := size(2000, 8) // a cluster has 2,768 node ports
+	n := size(1000, 8)
 	grow(b, "state --problems", 1, n, func(n int) program {
 		c.run("apply", plugin(b), "apply", "--wait=false", "-f", definitions(b, n, addressed)).measure(b)
 		services, err := c.client.CoreV1().Services("").List(b.Context(), metav1.ListOptions{LabelSelector: lease.LabelDSeq})

@@ -20,11 +20,13 @@ type Addresses struct {
 	byKey  layered.Lists[string, *Claim]
 	uses   layered.Lists[netip.Addr, Use]
 	nodes  map[netip.Addr][]Use
+	// inUse is what InUse has returned; nil after a change.
+	inUse *atomic.Pointer[[]netip.Addr]
 }
 
 // NewAddresses indexes claims and uses by address. It skips claims on hosts.
 func NewAddresses(claims []*Claim, uses []Use) *Addresses {
-	as := &Addresses{}
+	as := &Addresses{inUse: new(atomic.Pointer[[]netip.Addr])}
 	for _, c := range claims {
 		as.Claim(c, true)
 	}
@@ -39,6 +41,7 @@ func (as *Addresses) Claim(c *Claim, there bool) {
 	if c.Kind != Address {
 		return
 	}
+	as.inUse.Store(nil)
 	byAge := func(a, b *Claim) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name(), b.Name())) }
 	if as.byKey.Set(c.SharingKey, c, byAge, there); there {
 		as.claims.Put(c.Addr(), c)
@@ -48,7 +51,10 @@ func (as *Addresses) Claim(c *Claim, there bool) {
 }
 
 // Use adds a use of an address by a Service, or removes those that the Service has of it.
-func (as *Addresses) Use(u Use, there bool) { as.uses.Set(u.Address, u, Use.Compare, there) }
+func (as *Addresses) Use(u Use, there bool) {
+	as.inUse.Store(nil)
+	as.uses.Set(u.Address, u, Use.Compare, there)
+}
 
 // Nodes sets the addresses of the nodes.
 func (as *Addresses) Nodes(uses []Use) {
@@ -60,11 +66,14 @@ func (as *Addresses) Nodes(uses []Use) {
 
 // Share returns the addresses as they are.
 func (as *Addresses) Share() *Addresses {
-	return &Addresses{as.claims.Share(), as.byKey.Share(), as.uses.Share(), as.nodes}
+	return &Addresses{claims: as.claims.Share(), byKey: as.byKey.Share(), uses: as.uses.Share(), nodes: as.nodes, inUse: new(atomic.Pointer[[]netip.Addr])}
 }
 
-// InUse returns the addresses that are claimed or granted to a Service, sorted.
+// InUse returns the addresses that are claimed or granted to a Service, sorted. Nobody changes them: a command asks for each lease.
 func (as *Addresses) InUse() []netip.Addr {
+	if known := as.inUse.Load(); known != nil {
+		return *known
+	}
 	used := slices.Collect(maps.Keys(as.claims.Map()))
 	for a, uses := range as.uses.All() {
 		if a.IsValid() && slices.ContainsFunc(uses, func(u Use) bool { return u.Granted }) {
@@ -72,7 +81,9 @@ func (as *Addresses) InUse() []netip.Addr {
 		}
 	}
 	slices.SortFunc(used, netip.Addr.Compare)
-	return slices.Compact(used)
+	used = slices.Compact(used)
+	as.inUse.Store(&used)
+	return used
 }
 
 // Uses returns all uses of the address, by Services and by nodes.
