@@ -400,25 +400,36 @@ func (r *Reconciler) Kept(d *kept.Definition) (g lease.Group, ok bool) {
 	return one.definition.Lease.Group(), true
 }
 
-// Once does all that is due, twice: a lease whose source does not name it any more is emptied, and then released.
+// Once does all that is due, twice: a lease whose source does not name it any more is emptied, and then released; one that somebody else has
+// changed meanwhile is looked at again, and that it has changed is not told before.
 func (r *Reconciler) Once(ctx context.Context) error {
 	view, err := r.Look(ctx)
 	if err != nil {
 		return err
 	}
-	failed, err := r.Work(ctx, view.Groups())
+	first := r.options
+	first.Report = func(e report.Event) {
+		if r.options.Report != nil && !errors.Is(e.Err, report.ErrChanged) {
+			r.options.Report(e)
+		}
+	}
+	failed, err := r.work(ctx, view.Groups(), first)
 	if err != nil {
 		return err
 	}
-	var over []lease.Group
 	if view, err = r.Look(ctx); err == nil {
+		again := slices.DeleteFunc(slices.Collect(maps.Keys(failed)), func(g lease.Group) bool { return !errors.Is(failed[g], report.ErrChanged) })
 		for _, g := range view.Groups() {
 			if failed[g] == nil && view.Decide(g).Action == Release {
-				over = append(over, g)
+				again = append(again, g)
 			}
 		}
 		var late map[lease.Group]error
-		late, err = r.Work(ctx, over)
+		if late, err = r.Work(ctx, again); err == nil {
+			for _, g := range again {
+				delete(failed, g)
+			}
+		}
 		maps.Copy(failed, late)
 	}
 	errs, said := []error{err}, map[string]bool{}

@@ -119,6 +119,24 @@ func TestWhatIsNotForgottenIsKept(t *testing.T) {
 	}
 }
 
+// A lease that somebody applies between the reconciler's look at it and the heal is looked at again: that is no failure of the run.
+func TestWhatChangesMeanwhileIsLookedAtAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, id, applied := newScene(t), allLeases()[0], false
+		s.apply(id, false, "a.example.com")
+		c := connected(t, func(r *http.Request) (*http.Response, error) {
+			if !applied && r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/ingresses") {
+				applied = true
+				s.apply(id, false, "b.example.com")
+			}
+			return s.server.RoundTrip(r)
+		})
+		if err := reconcile.New(c, s.opts, reconcile.Limits{Heal: true}).Once(t.Context()); err != nil || !applied {
+			t.Errorf("applied: %t, %v", applied, err)
+		}
+	})
+}
+
 // Files that vanish one by one while the reconciler is killed after each release count together; when the time of the limit is over, the
 // next may go.
 func TestReleasesBeforeAKill(t *testing.T) {
