@@ -31,7 +31,11 @@ func (r *repair) repairAll(ctx context.Context, problems []state.Problem) error 
 		if err != nil {
 			return err
 		}
-		announced = append(announced, slices.DeleteFunc(r.asked.Of.Of(found, r.snapshot.List()), func(p state.Problem) bool { return isOther(p) || slices.ContainsFunc(announced, p.Same) })...)
+		known := sets.New[string]()
+		for _, p := range announced {
+			known.Insert(p.Thing) // its groups, and so its lease, may be others by now
+		}
+		announced = append(announced, slices.DeleteFunc(r.asked.Of.Of(found, r.snapshot.List()), func(p state.Problem) bool { return isOther(p) || known.Has(p.Thing) })...)
 	}
 	if err := r.endAnnouncements(ctx, announced); err != nil {
 		return err

@@ -39,6 +39,35 @@ func TestAnnouncementOfALeaseThatIsOver(t *testing.T) {
 	})
 }
 
+// An announcement for two leases, one of which another crashed command has marked, goes as one problem: the turn that ends the other command
+// takes the first lease off it.
+func TestAnnouncementOfTwoLeasesIsOneProblem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, id, other, claimed := newScene(t), allLeases()[0], allLeases()[1], false
+		dies := connected(t, func(r *http.Request) (*http.Response, error) {
+			if claimed {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+			}
+			claimed = isApply(r) && strings.HasSuffix(r.URL.Path, "/leases/a.example.com")
+			return s.server.RoundTrip(r)
+		})
+		def := (&invocation{id: id, hosts: []string{"a.example.com"}}).definition()
+		if err := apply.New(dies, s.opts).Apply(t.Context(), []*lease.Definition{def}); err == nil || !claimed {
+			t.Fatal("the command that has died says that it is done")
+		}
+		l := ledger.New(connected(t, s.server.RoundTrip), s.opts.Config.LedgerNamespace)
+		if _, err := l.Announce(t.Context(), &state.Announcement{Nonce: "crashed", Phase: state.Active, Begun: s.server.Now(), Renewed: s.server.Now(), Lasts: 20 * time.Second, By: "somebody", Groups: []lease.Group{id.Group(), other.Group()}}); err != nil {
+			t.Fatal(err)
+		}
+		if told := s.repair(); strings.Count(told, "run--crashed repaired") != 1 {
+			t.Error(told)
+		}
+		if got := s.problems(); len(got) > 0 {
+			t.Errorf("the problems are %q", got)
+		}
+	})
+}
+
 // So does what that command has claimed and not finished: the host is free again for the next tenant.
 func TestClaimOfALeaseThatIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
