@@ -90,18 +90,21 @@ func round(v float64) float64 {
 	return v
 }
 
-// exponent is the slope of log(value - base) against log(size). Where the largest size takes hardly more than nothing to do, there is none.
-func (c curve) exponent() (float64, bool) {
+// exponent is the slope of log(value - base) against log(size), and how it is shown. Where the largest size takes hardly more than nothing to do
+// there is none, nor where a size takes less than that.
+func (c curve) exponent() (float64, string) {
 	var x, y []float64
 	for i, v := range c.Values {
-		if v > c.Base {
-			x, y = append(x, math.Log(float64(c.Sizes[i]))), append(y, math.Log(v-c.Base))
-		}
+		x, y = append(x, math.Log(float64(c.Sizes[i]))), append(y, math.Log(v-c.Base))
 	}
-	if len(x) < 3 || c.Values[len(c.Values)-1] < c.Base*1.1 {
-		return 0, false
+	switch e := slope(x, y); {
+	case c.Values[len(c.Values)-1] < c.Base*1.1:
+		return 0, "does not grow"
+	case slices.Min(c.Values) <= c.Base:
+		return 0, "unknown: the base is above a value"
+	default:
+		return e, fmt.Sprintf("%.2f", e)
 	}
-	return slope(x, y), true
 }
 
 // slope is that of the line through the points, by least squares.
@@ -120,11 +123,10 @@ func results(records []record) map[string]string {
 	for _, r := range last.Rows {
 		least, median, most := r.spread()
 		goal, verdict := r.goal()
-		fmt.Fprintf(&rows, "| %s | %s | %g | %g | %g | %s | %s |\n", r.Name, r.Unit, least, median, most, goal, verdict)
+		fmt.Fprintf(&rows, "| %s | %s | %d | %g | %g | %g | %s | %s |\n", r.Name, r.Unit, len(r.Samples), least, median, most, goal, verdict)
 	}
 	for _, c := range last.Curves {
-		slope, ok := c.exponent()
-		exponent := map[bool]string{true: fmt.Sprintf("%.2f", slope), false: "does not grow"}[ok]
+		slope, exponent := c.exponent()
 		if slope > 1.05 {
 			fmt.Fprintf(&above, "- %s, %s: %s, %s\n", c.Name, c.Unit, exponent, cmp.Or(reasons[c.Name+", "+c.Unit], "without a reason given"))
 		}
@@ -157,11 +159,12 @@ func results(records []record) map[string]string {
 		}
 		landings.WriteString("\n")
 	}
-	const page = "# Results\n\n`make bench` writes this page, the charts and the newest of the [records](results). A sample is of a pair of runs, side by side.\n\n" +
-		"%s, %s, on %s. %s.\n\n| | unit | min | median | max | goal | |\n| --- | --- | --- | --- | --- | --- | --- |\n%s" +
+	const page = "# Results\n\n`make bench` writes this page, the charts and the newest of the [records](results). Where a row has a peer,\n" +
+		"a sample is of two runs side by side; else it is of one run.\n\n" +
+		"%s, %s, on %s. %s.\n\n| | unit | samples | min | median | max | goal | |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n%s" +
 		"\n## Growth\n\nThe exponent is the slope of log(value - base) against log(size); base is the same command of one, or with nothing to do.\n\n" +
 		"| | unit | base | sizes | values | exponent |\n| --- | --- | --- | --- | --- | --- |\n%s\nAbove 1.05:\n\n%s" +
-		"\n## Landings\n\nMedians. Records before these rows were paired have one sample, of medians.\n\n| | %s |\n| --- |%s\n%s"
+		"\n## Landings\n\nMedians. Records of before 2026-11-29T22 have one sample, of medians, and leases of two owners.\n\n| | %s |\n| --- |%s\n%s"
 	out["RESULTS.md"] = fmt.Sprintf(page, last.Commit, last.Date, last.Machine, last.Versions, &rows, &growth, cmp.Or(above.String(), "- nothing\n"),
 		strings.Join(heads, " | "), strings.Repeat(" --- |", len(heads)), &landings)
 	return out

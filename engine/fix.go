@@ -38,12 +38,13 @@ type Declaration struct {
 	Seen *unstructured.Unstructured
 }
 
-// Stay says as what allocations stay: an empty one is for those that are given up.
+// Stay says as what allocations stay, if they do.
 type Stay string
 
-// As what allocations stay: without objects, without the mark of a command that has crashed, and those of another deployment group for the
-// lease to which Akash's provider has moved them.
+// Allocations are given up; or they stay without objects, without the mark of a command that has crashed, or, those of another deployment
+// group, for the lease to which Akash's provider has moved them.
 const (
+	GivenUp  Stay = "nobody holds it for the lease any more"
 	Reserved Stay = "what serves it goes, and it stays reserved"
 	Unmarked Stay = "the command that has marked it has crashed"
 	Followed Stay = "Akash's provider has moved it"
@@ -127,7 +128,7 @@ func (v view) differs(f Fix, c *state.Claim, key string) bool {
 	if f.Stay == Followed {
 		return was == nil || is == nil && (c.Part(key) == nil || !c.Part(key).Same(*was))
 	}
-	return was == nil || is == nil || !is.Same(*was) && (f.Stay == "" || !is.Same(f.becomes(*was)))
+	return was == nil || is == nil || !is.Same(*was) && (f.Stay == GivenUp || !is.Same(f.becomes(*was)))
 }
 
 // has reports whether an object is one of those that go.
@@ -248,7 +249,7 @@ func (f Fix) isRead() bool {
 // keepFixed writes the allocations that stay, before the objects go, unless another fix gives them up.
 func (v view) keepFixed() Step {
 	for _, f := range v.fixes() {
-		if f.Stay == "" || v.isUnfounded(f) || len(v.objectsOf(f)) < len(f.Objects) {
+		if f.Claim == nil || f.Stay == GivenUp || v.isUnfounded(f) || len(v.objectsOf(f)) < len(f.Objects) {
 			continue
 		}
 		c := v.w.Claim(f.Claim.Name())
@@ -305,7 +306,7 @@ func (v view) followed(f Fix, c *state.Claim) (from lease.Group, parts []state.P
 
 // goingFor returns the objects that go for a fix by now: all that stays of its claim has been written.
 func (v view) goingFor(f Fix) []observed.Object {
-	if v.isUnfounded(f) || f.Stay != "" && !v.isAllocated(f) {
+	if v.isUnfounded(f) || f.Stay != GivenUp && !v.isAllocated(f) {
 		return nil
 	}
 	return v.objectsOf(f)
@@ -313,7 +314,7 @@ func (v view) goingFor(f Fix) []observed.Object {
 
 // givesAllocation reports whether a fix gives up an allocation.
 func (v view) givesAllocation(c *state.Claim, p state.Part) bool {
-	return slices.ContainsFunc(v.fixes(), func(f Fix) bool { return f.Stay == "" && f.isOf(c, p.Key) && !v.isUnfounded(f) })
+	return slices.ContainsFunc(v.fixes(), func(f Fix) bool { return f.Stay == GivenUp && f.isOf(c, p.Key) && !v.isUnfounded(f) })
 }
 
 // restsOnObjects reports whether entries of a claim are given up because of what objects, or namespaces, are there.
@@ -336,7 +337,7 @@ func (v view) isAllocated(f Fix) bool {
 	}
 	return !slices.ContainsFunc(f.Keys, func(key string) bool {
 		own := v.own(c, key)
-		return (own != nil) != (f.Stay != "") || own != nil && !own.Same(f.becomes(*f.Claim.Part(key)))
+		return (own != nil) != (f.Stay != GivenUp) || own != nil && !own.Same(f.becomes(*f.Claim.Part(key)))
 	})
 }
 

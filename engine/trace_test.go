@@ -24,7 +24,7 @@ import (
 //	command NAME OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires] [and OWNER/DSEQ ...]
 //	command NAME OWNER/DSEQ apply HOST[/PATH]... ENDPOINT:PORT... [prune] [httproute] [timeout] [adopt] [runs] [manifest] | OWNER/DSEQ heal [prune]
 //	command NAME OWNER/DSEQ[/OSEQ] release [HOST...] [named]
-//	command NAME OWNER/DSEQ fix [gone | unmarked | unentitled | unserved | unchanged] HOST...
+//	command NAME OWNER/DSEQ fix [gone | unmarked | unentitled | unserved | unchanged | undeclared] HOST...
 //	command NAME OWNER/DSEQ serves HOST
 //	command NAME OWNER/DSEQ move HOST... [note] [await] [end]
 //	command NAME OWNER/DSEQ transfer HOST... [with HOST[/PATH]... [prune] ...]

@@ -105,7 +105,7 @@ func (l *ledger) fixes(id lease.ID, words []string) *engine.Release {
 			word = host
 			continue
 		}
-		f := engine.Fix{}
+		f := engine.Fix{Stay: engine.GivenUp}
 		if isPort { // what declares a port
 			for _, c := range l.claims {
 				if c.SharingKey == lease.SharingKey(id.Owner, endpoint) {
@@ -130,6 +130,9 @@ func (l *ledger) fixes(id lease.ID, words []string) *engine.Release {
 			goes = func(engine.Key, state.Use) bool { return false }
 		case "unmarked":
 			f.Stay, goes = engine.Unmarked, func(engine.Key, state.Use) bool { return false }
+		case "undeclared":
+			f.Stay, f.Rest, f.Declares = engine.Reserved, engine.Unchanged, []engine.Declaration{{Key: declaration, Seen: l.live(declaration)}}
+			goes = func(k engine.Key, _ state.Use) bool { return k.Kind == kinds.Ingress && k.Namespace == id.Namespace() }
 		case "unentitled":
 			f.Rest = engine.Unentitled
 		case "unserved":

@@ -48,7 +48,7 @@ func (r *repair) byEngine(f *state.Fix) (g lease.Group, out engine.Fix, is bool)
 	case f.Do == state.Follow:
 		out.Stay = engine.Followed
 	case f.Do == state.GiveUp:
-		out.Gone = f.Namespace
+		out.Stay, out.Gone = engine.GivenUp, f.Namespace
 	case f.Do == state.EndRun:
 		out.Stay = engine.Unmarked
 	case f.Do == state.DeleteObjects && f.Unserved:
@@ -56,7 +56,7 @@ func (r *repair) byEngine(f *state.Fix) (g lease.Group, out engine.Fix, is bool)
 	case f.Do == state.DeleteObjects:
 		out.Rest = engine.Unentitled
 	case f.Do == state.Reject:
-		if out.Rest = engine.Unchanged; f.Undeclared != "" {
+		if out.Stay, out.Rest = engine.Reserved, engine.Unchanged; f.Undeclared != "" {
 			ref := state.ObjectRef{Kind: kinds.ProviderHost.Singular, Namespace: r.command.Options.Config.ManifestNamespace, Name: f.Undeclared}
 			if f.Object().Kind == kinds.Service.Singular {
 				ref.Kind = kinds.ProviderLeasedIP.Singular
@@ -98,6 +98,12 @@ func (r *repair) fixAll(ctx context.Context) {
 			g, fix, is := r.byEngine(f)
 			if !is || fix.Claim == nil && len(fix.Objects) == 0 || slices.Contains(of[g], f) {
 				continue
+			}
+			if fix.Claim == nil { // else the engine looks at it
+				if err := r.checkClaims(ctx, p.Thing); err != nil {
+					r.fixed[f] = err
+					continue
+				}
 			}
 			i := slices.IndexFunc(wants, func(w engine.Want) bool { return w.Request.Lease.Group() == g })
 			if i < 0 {
