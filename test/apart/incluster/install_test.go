@@ -123,21 +123,25 @@ func TestUninstallWaitsForTheReconciler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan harness.Result, 1)
-	go func() { ended <- harness.RunAs(t.Context(), bare.Kubeconfig, "uninstall", "--force", "-y") }()
-	harness.Eventually(t, "the Deployment is to go first", func(context.Context) (bool, error) {
-		n, runs := left(t, bare)
-		if n < 2 {
-			t.Fatalf("rights are gone while a pod runs: %d objects are left", n)
-		}
-		return !runs, nil
+	var out harness.Output
+	uninstall := harness.Command(t.Context(), bare.Kubeconfig, "uninstall", "--force", "-y")
+	uninstall.Stdout, uninstall.Stderr = &out, &out
+	if err := uninstall.Start(); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "uninstall to say that it waits for the pods", func(context.Context) (bool, error) {
+		return strings.Contains(out.String(), "its pods end"), nil
 	})
+	if n, runs := left(t, bare); n < 2 || runs {
+		t.Errorf("while a pod runs, the Deployment is there (%t) and %d objects in all", runs, n)
+	}
 	if err := clients.CoreV1().Pods("akash-net").Delete(t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &grace}); err != nil {
 		t.Fatal(err)
 	}
-	r := <-ended
-	r.Exits(t, 0).Tells(t, "its pods end")
+	if err := uninstall.Wait(); err != nil {
+		t.Errorf("uninstall: %v\n%s", err, out.String())
+	}
 	if n, _ := left(t, bare); n > 0 {
-		t.Errorf("%d objects are left: %s", n, r)
+		t.Errorf("%d objects are left: %s", n, out.String())
 	}
 }
