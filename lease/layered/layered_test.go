@@ -55,22 +55,3 @@ func TestMoments(t *testing.T) {
 		}
 	}
 }
-
-// A change after a moment costs as much as has changed since the map was written as a whole, which is little.
-func TestChangesAreCheap(t *testing.T) {
-	cost := func(n int) float64 {
-		var m layered.Map[int, int]
-		for i := range n {
-			m.Put(i, i)
-		}
-		i := 0
-		return testing.AllocsPerRun(1000, func() {
-			m.Share()
-			m.Put(i%n, i)
-			i++
-		})
-	}
-	if few, many := cost(1000), cost(10000); many > 2*few+5 {
-		t.Errorf("%.0f allocations for a change of 1,000, %.0f for one of 10,000", few, many)
-	}
-}
