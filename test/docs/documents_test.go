@@ -17,9 +17,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-// Documents of ours that the documentation shows are read by the readers that users meet.
+// Documents that the documentation shows are read by the readers that users meet; those of Kubernetes by its API server.
 func TestDocumentsAreRead(t *testing.T) {
 	seen := map[string]int{}
 	for _, file := range documents(t) {
@@ -49,6 +50,11 @@ func TestDocumentsAreRead(t *testing.T) {
 				if _, problems, err := config.Read(strings.NewReader(b.text), name); err != nil || len(problems) > 0 {
 					t.Errorf("%s: %v, %v", name, problems, err)
 				}
+			case strings.Contains(b.text, ".k8s.io/v1\n") && !strings.Contains(b.text, "kustomize"):
+				seen["Kubernetes"]++
+				if err := harness.Kubectl(t.Context(), b.text, nil, "apply", "--server-side", "--dry-run=server", "-f", "-"); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
 			default:
 				var document any
 				if err := yaml.Unmarshal([]byte(b.text), &document); err != nil {
@@ -57,7 +63,7 @@ func TestDocumentsAreRead(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"LeaseDefinition", "ProviderConfig", "provider.yaml"} {
+	for _, kind := range []string{"LeaseDefinition", "ProviderConfig", "provider.yaml", "Kubernetes"} {
 		if seen[kind] == 0 {
 			t.Errorf("no %s is shown", kind)
 		}
