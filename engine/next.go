@@ -34,8 +34,8 @@ func Next(w *World, t *Transaction, place int, m *Memo) Step {
 	if s := v.awaitOthers(); !s.idle() {
 		return s
 	}
-	for _, part := range v.parts() {
-		s := v.limited(part())
+	for _, part := range parts {
+		s := v.limited(part(v))
 		switch {
 		case s.idle():
 			continue
@@ -53,35 +53,33 @@ func Next(w *World, t *Transaction, place int, m *Memo) Step {
 
 // parts are what a lease does. The first one that has something to do is next, so their order is the design: no name is served without
 // its claim, or free while it is served, and who is refused has as little to give back as can be.
-func (v view) parts() []func() Step {
-	return []func() Step{
-		// What is to be known first. It needs no turn: a user who may not read it has announced nothing.
-		v.readRuns, v.readRunning, v.readKept, v.readDefinition,
-		// What refuses the lease by that, before anything is written; last what others hold, which names all that is in the way.
-		v.checkOwned, v.checkManifest, v.checkNamed, v.checkStrays, v.unfit, v.unmovable, v.tellGone, v.refuse,
-		// The claims, before all that rests on them. An address is picked only for who is not refused.
-		v.pick, v.take,
-		// What a transfer has taken: the former holders let go of it, and what these wrote until then is read.
-		v.disownFormer, v.readMoved,
-		// What refuses the lease only once it has its claims, since others look at these as it looks at theirs. A wildcard is bound before
-		// the hosts are compared with those above them: of two leases that wait for each other's wildcard one goes on.
-		v.leaveReserved, v.bind, v.lookAbove, v.stillServed,
-		// The definition: after the claims, so that nobody heals what the lease does not hold, and before the first object, so that
-		// somebody can finish what a crashed command has begun. What is told, and where hosts are reached, is known by then.
-		v.tellWithheld, v.tellReserved, v.readTargets, v.keep,
-		// The order's reservation: what the lease runs depends on it, and the names of its objects on that.
-		v.reserve, v.checkNames,
-		// The objects, over claims that were read after them. A DNS record comes once its host is served, an old route goes once DNS leads
-		// to its successor, and the kind of routes is kept once all have moved.
-		v.readMovedUnder, v.write, v.awaitSuccessors, v.writeRecords, v.endMoved, v.keepTarget,
-		// What goes: the definition, so that nothing heals the lease meanwhile; what serves; ports that move, once what served them otherwise is gone; what
-		// runs, to which no route leads any more. What a crashed command has written late is read after the last delete.
-		v.forget, v.readGone, v.keepFixed, v.unserve, v.movePorts, v.pruneRuns, v.readLate, v.endRuns,
-		// The claims go last, when nothing serves them, and those that stay get their final form, by what was done.
-		v.prune, v.settle,
-		// What nothing depends on. After the end of an adoption nothing is given back.
-		v.note, v.disown, v.touchFormer, v.tellOpen, v.succeedCrashed,
-	}
+var parts = [...]func(view) Step{
+	// What is to be known first. It needs no turn: a user who may not read it has announced nothing.
+	view.readRuns, view.readRunning, view.readKept, view.readDefinition,
+	// What refuses the lease by that, before anything is written; last what others hold, which names all that is in the way.
+	view.checkOwned, view.checkManifest, view.checkNamed, view.checkStrays, view.unfit, view.unmovable, view.tellGone, view.refuse,
+	// The claims, before all that rests on them. An address is picked only for who is not refused.
+	view.pick, view.take,
+	// What a transfer has taken: the former holders let go of it, and what these wrote until then is read.
+	view.disownFormer, view.readMoved,
+	// What refuses the lease only once it has its claims, since others look at these as it looks at theirs. A wildcard is bound before
+	// the hosts are compared with those above them: of two leases that wait for each other's wildcard one goes on.
+	view.leaveReserved, view.bind, view.lookAbove, view.stillServed,
+	// The definition: after the claims, so that nobody heals what the lease does not hold, and before the first object, so that
+	// somebody can finish what a crashed command has begun. What is told, and where hosts are reached, is known by then.
+	view.tellWithheld, view.tellReserved, view.readTargets, view.keep,
+	// The order's reservation: what the lease runs depends on it, and the names of its objects on that.
+	view.reserve, view.checkNames,
+	// The objects, over claims that were read after them. A DNS record comes once its host is served, an old route goes once DNS leads
+	// to its successor, and the kind of routes is kept once all have moved.
+	view.readMovedUnder, view.write, view.awaitSuccessors, view.writeRecords, view.endMoved, view.keepTarget,
+	// What goes: the definition, so that nothing heals the lease meanwhile; what serves; ports that move, once what served them otherwise is gone; what
+	// runs, to which no route leads any more. What a crashed command has written late is read after the last delete.
+	view.forget, view.readGone, view.keepFixed, view.unserve, view.movePorts, view.pruneRuns, view.readLate, view.endRuns,
+	// The claims go last, when nothing serves them, and those that stay get their final form, by what was done.
+	view.prune, view.settle,
+	// What nothing depends on. After the end of an adoption nothing is given back.
+	view.note, view.disown, view.touchFormer, view.tellOpen, view.succeedCrashed,
 }
 
 // awaitOthers waits for the leases that are served before this one. What was read before one of these has ended does not stand if it
