@@ -3,11 +3,13 @@ package watch
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
@@ -60,16 +62,22 @@ func newQueue(work, after worker, failing *failures, ended func(error), now func
 func (q *queue) run(ctx context.Context) {
 	defer context.AfterFunc(ctx, q.due.ShutDown)()
 	var under sync.WaitGroup
-	free := make(chan struct{}, batchesAtOnce)
+	free, room := make(chan struct{}, batchesAtOnce), semaphore.NewWeighted(leasesAtOnce)
 	for {
 		free <- struct{}{}
 		groups := q.next()
 		if len(groups) == 0 {
 			break
 		}
+		size := int64(len(groups))
+		_ = room.Acquire(context.Background(), size) // what is under way ends, also when ctx does
 		under.Go(func() {
 			defer func() { <-free }()
+			defer room.Release(size)
 			q.batch(ctx, groups, &under)
+			if size == state.MaxAnnounced && q.due.Len() == 0 {
+				debug.FreeOSMemory() // a reconciler that starts takes several times what it keeps
+			}
 		})
 	}
 	under.Wait()

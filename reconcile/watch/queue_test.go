@@ -26,18 +26,27 @@ import (
 )
 
 // What becomes due while batches are worked on is the next one, at most what one announcement can name: no group waits for more than that,
-// and each has its own answer. A panic is the error of each group of its batch, and the next batches are worked on as before.
+// and each has its own answer. No more than twice as many are worked on at a time. A panic is the error of each group of its batch, and the
+// next batches are worked on as before.
 func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var sizes []int
+		var under, most int
 		var said []error
 		goOn, failed, f := make(chan struct{}), errors.New("failed"), failures{}
 		q := newQueue(func(_ context.Context, groups []lease.Group) (map[lease.Group]error, error) {
 			mu.Lock()
 			sizes = append(sizes, len(groups))
+			under += len(groups)
+			most = max(most, under)
 			mu.Unlock()
-			if <-goOn; slices.Contains(groups, group(900)) {
+			<-goOn
+			time.Sleep(time.Millisecond)
+			mu.Lock()
+			under -= len(groups)
+			mu.Unlock()
+			if slices.Contains(groups, group(1600)) {
 				panic("a fault")
 			}
 			errs := map[lease.Group]error{}
@@ -55,25 +64,25 @@ func TestQueue(t *testing.T) {
 			q.due.Add(group(n))
 			synctest.Wait()
 		}
-		for n := batchesAtOnce; n < 901; n++ {
+		for n := batchesAtOnce; n < 1601; n++ {
 			q.due.Add(group(n))
 			q.due.Add(group(n)) // what is due twice is worked on once
 		}
 		synctest.Wait()
 		close(goOn)
-		synctest.Wait()
+		time.Sleep(10 * time.Millisecond) // what has failed is worked on again after a second
 		all := f.all()
-		for n := range 901 {
+		for n := range 1601 {
 			err := all[group(n)].Err
 			_, fault := errors.AsType[*parallel.FaultError](err)
-			if even := n%2 == 0; fault != (n >= batchesAtOnce+state.MaxAnnounced) || !fault && (even != errors.Is(err, failed) || even && err.Error() != fmt.Sprint("failed: ", n)) {
+			if even := n%2 == 0; fault != (n >= batchesAtOnce+3*state.MaxAnnounced) || !fault && (even != errors.Is(err, failed) || even && err.Error() != fmt.Sprint("failed: ", n)) {
 				t.Errorf("%d: %v", n, err)
 			}
 		}
 		slices.Sort(sizes) // two begin at a time
-		want := append(slices.Repeat([]int{1}, batchesAtOnce), 901-batchesAtOnce-state.MaxAnnounced, state.MaxAnnounced)
-		if !slices.Equal(sizes, want) || len(said) != 1 {
-			t.Errorf("batches of %v, want %v, and it is said: %v", sizes, want, said)
+		want := append(slices.Repeat([]int{1}, batchesAtOnce), 1601-batchesAtOnce-3*state.MaxAnnounced, state.MaxAnnounced, state.MaxAnnounced, state.MaxAnnounced)
+		if !slices.Equal(sizes, want) || most > leasesAtOnce || len(said) != 1 {
+			t.Errorf("batches of %v, want %v, of which %d leases at a time, and it is said: %v", sizes, want, most, said)
 		}
 		stop()
 		running.Wait()

@@ -45,8 +45,10 @@ const (
 	renewed = 10 * time.Second
 	// stopping is how long the commands that are under way may take when the reconciler stops.
 	stopping = 8 * time.Second
-	// batchesAtOnce is how many commands the reconciler runs at a time, aftersAtOnce how many beside them wait for other commands.
+	// batchesAtOnce is how many commands the reconciler runs at a time, leasesAtOnce for how many leases, each of which takes about 100 KiB
+	// meanwhile: a large command that waits leaves room for another one. aftersAtOnce is how many commands beside them wait for others.
 	batchesAtOnce = 4
+	leasesAtOnce  = 2 * state.MaxAnnounced
 	aftersAtOnce  = 16
 	// others is how long a lease waits for another command that is announced for it, before it is worked on after that one: then that one
 	// has ended, or is taken for crashed.
