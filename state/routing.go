@@ -55,12 +55,7 @@ func RoutingOf(o *unstructured.Unstructured) *Routing {
 		r.RouterIsOurs = isOurs(o, "spec", "parentRefs")
 	}
 	for _, at := range admission.RoutesOf(o) {
-		host, path := at.Host, cmp.Or(at.Path, "/")
-		if at.Wildcard == admission.WildcardSubdomain && !strings.HasPrefix(host, "*.") { // an OpenShift Route: its host is an example
-			_, domain, _ := strings.Cut(host, ".")
-			host = "*." + domain
-		}
-		r.rules = append(r.rules, routingRule{intern(strings.ToLower(host)), intern(path), intern(at.Service), at.Port, at.Matches})
+		r.rules = append(r.rules, routingRule{intern(servedHost(at)), intern(cmp.Or(at.Path, "/")), intern(at.Service), at.Port, at.Matches})
 	}
 	if len(r.rules) == 0 {
 		return nil

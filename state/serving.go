@@ -98,23 +98,15 @@ const kindRoute = "route"
 func (h *HostObject) Complete(o *unstructured.Unstructured) {
 	h.Whole = true
 	if h.Kind == kinds.ProviderHost.Singular {
-		spec := Field(o.Object, "spec")
-		h.Service, _ = Field(spec, "service_name").(string)
-		h.Port = portNumber(Field(spec, "external_port"))
+		h.Service, h.Port = DeclaredBackend(o)
 		return
 	}
-	for _, u := range HostUses(o) {
+	if uses := HostUses(o); len(uses) > 0 {
+		is := func(u Use) bool { return u.Host == h.Host && lease.PathHash(u.Path) == h.PathHash }
+		u := uses[max(0, slices.IndexFunc(uses, is))]
 		h.Service, h.Port, h.Redirect = u.Service, u.Port, h.Redirect || u.Redirect
 	}
-	if h.Routing = RoutingOf(o); h.Routing != nil {
-		for _, rule := range h.Routing.rules {
-			if rule.host == h.Host && lease.PathHash(rule.path) == h.PathHash {
-				h.Service, h.Port = rule.service, rule.port
-				break
-			}
-		}
-	}
-	h.Unaccepted = unaccepted(o)
+	h.Routing, h.Unaccepted = RoutingOf(o), unaccepted(o)
 }
 
 // unaccepted returns why a route does not serve yet: no controller has accepted its current version. It returns "" for

@@ -14,6 +14,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/state/admission"
 )
@@ -109,93 +110,59 @@ func IsSolver(o *unstructured.Unstructured) bool {
 	return len(routes) > 0 && !slices.ContainsFunc(routes, func(r admission.Route) bool { return !strings.HasPrefix(r.Path, solverPrefix) })
 }
 
-// serverAlias is the annotation of ingress-nginx with further hosts of an Ingress, separated by commas (its
-// documentation, "Server Alias").
-const serverAlias = "nginx.ingress.kubernetes.io/server-alias"
-
-// HostUses returns the hosts that a ProviderHost, an Ingress, a route of the Gateway API or a Route uses. A TCPRoute
+// HostUses returns the hosts and paths that a ProviderHost, an Ingress, a route of the Gateway API or a Route uses, each once. A TCPRoute
 // uses none: it has no host names and takes the whole port of a listener.
 func HostUses(o *unstructured.Unstructured) []Use {
-	return hostUses(o, func(named []string) []string { return named })
+	if o.GetKind() != kinds.ProviderHost.Kind {
+		return routeUses(o, admission.RoutesOf(o))
+	}
+	use := newUse(kinds.ProviderHost.Singular, o)
+	use.Host, use.Path = strings.ToLower(o.GetName()), "/"
+	use.Service, use.Port = DeclaredBackend(o)
+	return []Use{use}
 }
 
 // GatewayUses is HostUses of a route of which the listeners of its Gateways are known: it uses the hosts that it shares with them. of are
 // the labels of its namespace.
 func GatewayUses(o *unstructured.Unstructured, gateways admission.Gateways, of map[string]string) []Use {
-	attached := admission.AttachedOf(o)
-	if len(attached.Parents) == 0 {
+	if !isGatewayRoute(o) {
 		return HostUses(o)
 	}
-	return hostUses(o, func(named []string) (hosts []string) {
-		if len(named) == 0 {
-			named = []string{""}
-		}
-		for _, name := range named {
-			served, _ := gateways.Hosts(attached, name, of)
-			for _, host := range served {
-				if host != "" && !slices.Contains(hosts, host) {
-					hosts = append(hosts, host)
-				}
-			}
-		}
-		return hosts
-	})
+	served := gateways.Attach(admission.RoutesOf(o), map[string]map[string]string{o.GetNamespace(): of})
+	return routeUses(o, slices.DeleteFunc(served, func(r admission.Route) bool { return r.Unserved != nil }))
 }
 
-// hostUses returns the uses of an object. served are the hosts at which a route of the Gateway API is served, by those that it names.
-func hostUses(o *unstructured.Unstructured, served func(named []string) []string) []Use {
-	if IsSolver(o) {
+// routeUses returns what the parts of a route use. A redirect of requests beside a backend for the others is none.
+func routeUses(o *unstructured.Unstructured, parts []admission.Route) (uses []Use) {
+	if len(parts) == 0 || IsSolver(o) {
 		return nil
 	}
 	use := newUse(strings.ToLower(o.GetKind()), o)
-	var hosts []string
-	var uses []Use
-	switch o.GetKind() {
-	case "ProviderHost":
-		hosts = []string{o.GetName()}
-		use.Service, _ = Field(o.Object, "spec", "service_name").(string)
-		use.Port = portNumber(Field(o.Object, "spec", "external_port"))
-	case "Ingress":
-		uses = ingressUses(o, use)
-	case "HTTPRoute", "TLSRoute", "GRPCRoute":
-		named, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
-		hosts = served(named)
-		rule := first(Field(o.Object, "spec", "rules"))
-		use.Path, _ = Field(first(rule, "matches"), "path", "value").(string)
-		if o.GetKind() == "HTTPRoute" {
-			use.Matches = httpMatches(o, use.Path)
+	seen := map[[2]string]int{}
+	for _, r := range parts {
+		use.Host, use.Path = servedHost(r), cmp.Or(r.Path, "/")
+		use.Service, use.Port, use.Matches = r.Service, r.Port, r.Matches
+		use.Redirect = r.Service == "" && isGatewayRoute(o)
+		at := [2]string{use.Host, use.Path}
+		switch i, known := seen[at]; {
+		case use.Host == "":
+		case !known:
+			seen[at], uses = len(uses), append(uses, use)
+		case uses[i].Redirect:
+			uses[i] = use
 		}
-		backend := first(rule, "backendRefs")
-		use.Redirect = backend == nil
-		use.Service, _ = Field(backend, "name").(string)
-		use.Port = portNumber(Field(backend, "port"))
-	case "Route":
-		hosts = routeHosts(o)
-		use.Service, _, _ = unstructured.NestedString(o.Object, "spec", "to", "name")
-		use.Port = portNumber(Field(o.Object, "spec", "port", "targetPort"))
-		use.Path, _, _ = unstructured.NestedString(o.Object, "spec", "path")
-	}
-	for _, use.Host = range hosts {
-		uses = append(uses, use)
-	}
-	for i := range uses {
-		uses[i].Host, uses[i].Path = strings.ToLower(uses[i].Host), cmp.Or(uses[i].Path, "/")
 	}
 	return uses
 }
 
-// httpMatches returns what an HTTPRoute takes of the requests for a path; empty if it takes all.
-func httpMatches(o *unstructured.Unstructured, path string) (all []string) {
-	rules, _ := Field(o.Object, "spec", "rules").([]any)
-	for _, rule := range rules {
-		matches, _ := Field(rule, "matches").([]any)
-		for _, match := range matches {
-			if at, _ := Field(match, "path", "value").(string); cmp.Or(at, "/") == cmp.Or(path, "/") {
-				all = append(all, admission.HTTPMatch(match))
-			}
-		}
+// servedHost returns the host or the wildcard that a part of a route serves. The host of a Route with the policy Subdomain is an example:
+// it serves every host one label below the domain.
+func servedHost(r admission.Route) string {
+	host := strings.ToLower(r.Host)
+	if _, domain, _ := strings.Cut(host, "."); r.Wildcard == admission.WildcardSubdomain && !strings.HasPrefix(host, "*.") && host != "" {
+		return "*." + domain
 	}
-	return all
+	return host
 }
 
 // Backends returns the names of the Services in the backendRefs of an HTTPRoute or a TLSRoute.
@@ -211,44 +178,6 @@ func Backends(o *unstructured.Unstructured) []string {
 		}
 	}
 	return names
-}
-
-// routeHosts returns the host of an OpenShift Route. With the wildcard policy Subdomain the Route serves every host one
-// label below the domain of its host.
-func routeHosts(o *unstructured.Unstructured) []string {
-	host, _, _ := unstructured.NestedString(o.Object, "spec", "host")
-	policy, _, _ := unstructured.NestedString(o.Object, "spec", "wildcardPolicy")
-	_, domain, _ := strings.Cut(host, ".")
-	switch {
-	case host == "":
-		return nil
-	case policy == "Subdomain":
-		return []string{"*." + domain}
-	}
-	return []string{host}
-}
-
-// ingressUses returns the use of each rule's host, with the first path of the rule, and of the aliases, with the path of the last one.
-func ingressUses(o *unstructured.Unstructured, use Use) (uses []Use) {
-	rules, _ := Field(o.Object, "spec", "rules").([]any)
-	for _, r := range rules {
-		path := first(Field(r, "http", "paths"))
-		use.Path, _ = Field(path, "path").(string)
-		use.Matches = []string{admission.IngressMatch(o.GetAnnotations(), path)}
-		service := Field(path, "backend", "service")
-		use.Service, _ = Field(service, "name").(string)
-		use.Port = portNumber(Field(service, "port", "number"))
-		if use.Host, _ = Field(r, "host").(string); use.Host != "" {
-			uses = append(uses, use)
-		}
-	}
-	for alias := range strings.SplitSeq(o.GetAnnotations()[serverAlias], ",") {
-		use.Host = strings.TrimSpace(alias)
-		if use.Host != "" && !slices.ContainsFunc(uses, func(u Use) bool { return u.Host == use.Host }) {
-			uses = append(uses, use)
-		}
-	}
-	return uses
 }
 
 // UsesOf returns the uses of a host. They include other owners' uses of the wildcard above it, unless the wildcard is

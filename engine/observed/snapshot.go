@@ -299,9 +299,10 @@ func (s *Snapshot) Reports(there state.Routers) map[string][]state.Report {
 	out := map[string][]state.Report{}
 	for _, kind := range kinds.Reporting {
 		for o := range s.Of(kind) {
-			for _, r := range state.Reports(o, there) {
-				for _, u := range state.HostUses(o) {
-					out[u.Host] = append(out[u.Host], r)
+			reports, told := state.Reports(o, there), map[string]bool{}
+			for _, u := range state.HostUses(o) {
+				if !told[u.Host] {
+					out[u.Host], told[u.Host] = append(out[u.Host], reports...), true
 				}
 			}
 		}

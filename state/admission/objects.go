@@ -16,30 +16,35 @@ const (
 	KindIngress   = "Ingress"
 	KindHTTPRoute = "HTTPRoute"
 	KindTLSRoute  = "TLSRoute"
+	KindGRPCRoute = "GRPCRoute"
 	KindRoute     = "Route"
 )
 
-// RoutesOf returns the hosts and paths of an Ingress, an HTTPRoute, a TLSRoute or a Route, each once, and nothing for
-// other kinds. The root path of an Ingress or HTTPRoute is always "/". A rule for all hosts has an empty host.
+// RoutesOf returns the hosts and paths of an Ingress, an HTTPRoute, a GRPCRoute, a TLSRoute or a Route, each once, and nothing for
+// other kinds. The root path is "/", except that of a Route or a TLSRoute. A rule for all hosts has an empty host.
 func RoutesOf(o *unstructured.Unstructured) []Route {
-	r := Route{
-		Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
-		Created: o.GetCreationTimestamp().Time, Labels: o.GetLabels(),
-	}
-	r.Lease, r.HasLease = lease.IDOfObject(r.Namespace, r.Labels)
-	r.Parents = AttachedOf(o).Parents
-	spec := value(o.Object, "spec")
-	switch group := o.GroupVersionKind().Group; {
-	case r.Kind == KindRoute && group == "route.openshift.io":
-		return []Route{r.openShift(spec)}
-	case r.Kind == KindIngress && (group == "networking.k8s.io" || group == "extensions"):
-		return r.ingress(spec, o.GetAnnotations())
-	case r.Kind == KindHTTPRoute && group == "gateway.networking.k8s.io":
-		return r.httpRoute(spec)
-	case r.Kind == KindTLSRoute && group == "gateway.networking.k8s.io":
-		return r.tlsRoute(spec)
+	kind, group := o.GetKind(), o.GroupVersionKind().Group
+	switch {
+	case kind == KindRoute && group == "route.openshift.io":
+		return []Route{routeOf(o).openShift(value(o.Object, "spec"))}
+	case kind == KindIngress && (group == "networking.k8s.io" || group == "extensions"):
+		return routeOf(o).ingress(value(o.Object, "spec"), o.GetAnnotations())
+	case (kind == KindHTTPRoute || kind == KindGRPCRoute) && group == gatewayGroup:
+		return routeOf(o).httpRoute(value(o.Object, "spec"))
+	case kind == KindTLSRoute && group == gatewayGroup:
+		return routeOf(o).tlsRoute(value(o.Object, "spec"))
 	}
 	return nil
+}
+
+// routeOf returns what all parts of a route have.
+func routeOf(o *unstructured.Unstructured) Route {
+	r := Route{
+		Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
+		Created: o.GetCreationTimestamp().Time, Labels: o.GetLabels(), Parents: AttachedOf(o).Parents,
+	}
+	r.Lease, r.HasLease = lease.IDOfObject(r.Namespace, r.Labels)
+	return r
 }
 
 func (r Route) openShift(spec any) Route {
@@ -115,6 +120,7 @@ func aliases(annotations map[string]string) []string {
 	return hosts
 }
 
+// httpRoute reads an HTTPRoute, or a GRPCRoute, whose matches name no path.
 func (r Route) httpRoute(spec any) []Route {
 	rules := list(spec, "rules")
 	if len(rules) == 0 {
@@ -210,6 +216,9 @@ func (p *parts) add(r Route, match string) {
 		part.Matches = append(slices.Clone(orAll(part.Matches)), match)
 	}
 	part.Alias = part.Alias && r.Alias
+	if part.Service == "" {
+		part.Service, part.Port = r.Service, r.Port
+	}
 }
 
 // value returns the value of a key of a map, or nil.

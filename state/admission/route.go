@@ -116,15 +116,18 @@ func compareTruth(a, b bool) int {
 	return -1
 }
 
-// HTTPMatch returns what a match of an HTTPRoute takes of the requests for its path: "" takes all that begin with it. A
+// HTTPMatch returns what a match of an HTTPRoute or a GRPCRoute takes of the requests for its path: "" takes all that begin with it. A
 // Gateway serves routes of one host and path whose matches differ, the most specific one first.
 func HTTPMatch(match any) string {
 	var asks []string
 	if kind := text(value(match, "path"), "type"); kind != "" && kind != "PathPrefix" {
 		asks = append(asks, kind)
 	}
-	if method := text(match, "method"); method != "" {
+	switch method := value(match, "method").(type) {
+	case string:
 		asks = append(asks, method)
+	case map[string]any: // of a GRPCRoute
+		asks = append(asks, strings.TrimPrefix(text(method, "type"), "Exact")+"/"+text(method, "service")+"/"+text(method, "method"))
 	}
 	for _, of := range []string{"headers", "queryParams"} {
 		var fields []string

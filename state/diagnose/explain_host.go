@@ -44,7 +44,7 @@ func (w *World) Host(host string) Explanation {
 	for _, r := range rows {
 		x.addHostRow(w, r)
 	}
-	for _, u := range uses {
+	for _, u := range objectsOf(uses) {
 		if u.Host == host {
 			x.fact("%s uses it since %s%s.", u, state.Stamp(u.Since), leaseOf(u))
 		} else {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -36,23 +37,30 @@ func (p *problems) findTwoRoutes() {
 		serving := slices.DeleteFunc(rivals(uses), func(u state.Use) bool {
 			return p.drifted[u.String()] || u.HasLease && c.ServesFor(u.Lease.Group(), state.RouteKey(u.Path), u.Redirect) != nil
 		})
-		if len(serving) < 2 || !c.Held() && !slices.ContainsFunc(serving, func(u state.Use) bool { return u.HasLease }) {
+		slices.SortStableFunc(serving, func(a, b state.Use) int { return cmp.Or(cmp.Compare(a.String(), b.String()), cmp.Compare(a.UID, b.UID)) })
+		objects := objectsOf(serving)
+		if len(objects) < 2 || !c.Held() && !slices.ContainsFunc(serving, func(u state.Use) bool { return u.HasLease }) {
 			continue
 		}
-		moves, g := areMoved(serving), serving[0].Lease.Group()
-		slices.SortFunc(serving, func(a, b state.Use) int { return cmp.Compare(a.String(), b.String()) })
-		first := serving[0]
+		first := objects[0]
 		base := state.Problem{Thing: host, Namespace: first.Namespace}
 		switch {
-		case moves:
+		case areMoved(serving):
 			base.Lease = first.Lease.String()
-			p.add(fill(base, state.MigrationUnderWay, fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", first, serving[1]),
-				"move the routes of its lease to the configured kind, "+p.w.Config.Target, &state.Fix{Do: state.MoveRoutes, Group: g}).ByName())
+			p.add(fill(base, state.MigrationUnderWay, fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", first, objects[1]),
+				"move the routes of its lease to the configured kind, "+p.w.Config.Target, &state.Fix{Do: state.MoveRoutes, Group: first.Lease.Group()}).ByName())
 		case p.has(host, func(x state.Problem) bool { return x.Problem == state.StrayRoute }) == nil:
 			p.add(twoRoutes(p.w, base, c, serving))
 		}
 	}
 }
+
+// objectsOf returns one of the uses of each object. Those of an object are beside each other.
+func objectsOf(uses []state.Use) []state.Use {
+	return slices.CompactFunc(slices.Clone(uses), sameObject)
+}
+
+func sameObject(a, b state.Use) bool { return a.UID == b.UID && a.String() == b.String() }
 
 // areMoved reports whether routes of one deployment group differ only in kind: a migration is running or has ended early.
 func areMoved(serving []state.Use) bool {
@@ -70,8 +78,8 @@ func areMoved(serving []state.Use) bool {
 // twoRoutes is the problem of competing routes. Those that the holder does not want are deleted when the user says so; if all are of one
 // deployment group and of this program, only its definition decides.
 func twoRoutes(w *World, base state.Problem, c *state.Claim, serving []state.Use) state.Problem {
-	x := fill(base, state.TwoRoutes, fmt.Sprintf("%d routes serve it, %s and %s among them", len(serving), serving[0], serving[1]), "", nil)
-	going := unwanted(w, c, serving)
+	objects, going := objectsOf(serving), objectsOf(unwanted(w, c, serving))
+	x := fill(base, state.TwoRoutes, fmt.Sprintf("%d routes serve it, %s and %s among them", len(objects), objects[0], objects[1]), "", nil)
 	if len(going) == 0 {
 		x.Lease = serving[0].Lease.String()
 		return byPruning(w, x, serving[0].Lease.Group())
@@ -79,10 +87,10 @@ func twoRoutes(w *World, base state.Problem, c *state.Claim, serving []state.Use
 	var names []string
 	x.Fix = &state.Fix{Do: state.Reject}
 	for _, u := range going {
-		names = append(names, u.String()+servesToo(w, u))
+		names = append(names, u.String()+servesToo(w, u, serving))
 		x.Fix.Objects = append(x.Fix.Objects, state.ObjectRef{Kind: u.Kind, Namespace: u.Namespace, Name: u.Name, UID: string(u.UID)})
 	}
-	if x.Plan = "delete " + strings.Join(names, " and "); c.Held() && len(going) < len(serving) {
+	if x.Plan = "delete " + strings.Join(names, " and "); c.Held() && len(going) < len(objects) {
 		x.Plan += ": the other is the holder's"
 	}
 	return x.ByName()
@@ -93,7 +101,11 @@ func twoRoutes(w *World, base state.Problem, c *state.Claim, serving []state.Use
 // deployment group and to this program.
 func unwanted(w *World, c *state.Claim, serving []state.Use) []state.Use {
 	first := oldest(serving)
-	without := func(keep func(state.Use) bool) []state.Use { return slices.DeleteFunc(slices.Clone(serving), keep) }
+	without := func(keep func(state.Use) bool) []state.Use { // a route stays with all of its paths
+		return slices.DeleteFunc(slices.Clone(serving), func(u state.Use) bool {
+			return slices.ContainsFunc(serving, func(v state.Use) bool { return sameObject(u, v) && keep(v) })
+		})
+	}
 	going := without(func(u state.Use) bool {
 		if part := c.Part(state.RouteKey(u.Path)); c.Held() && part != nil {
 			return u.Of(part.Lease.Group())
@@ -113,22 +125,27 @@ func unwanted(w *World, c *state.Claim, serving []state.Use) []state.Use {
 	return without(func(u state.Use) bool { return u.UID == first.UID })
 }
 
-// servesToo describes the other hosts that a route serves.
-func servesToo(w *World, route state.Use) string {
+// servesToo describes what a route serves beside that for which it competes.
+func servesToo(w *World, route state.Use, serving []state.Use) string {
 	if w.routed == nil {
-		w.routed = map[types.UID][]string{}
-		for host, uses := range w.Uses {
+		w.routed = map[types.UID][]state.Use{}
+		for _, uses := range w.Uses {
 			for _, u := range uses {
-				w.routed[u.UID] = append(w.routed[u.UID], host)
+				w.routed[u.UID] = append(w.routed[u.UID], u)
 			}
 		}
 	}
-	hosts := slices.DeleteFunc(slices.Clone(w.routed[route.UID]), func(host string) bool { return host == route.Host })
-	if len(hosts) == 0 {
+	var more []string
+	for _, u := range w.routed[route.UID] {
+		if !slices.ContainsFunc(serving, func(v state.Use) bool { return sameObject(u, v) && u.Host == v.Host && u.Path == v.Path }) {
+			more = append(more, lease.HostPath(u.Host, u.Path))
+		}
+	}
+	if len(more) == 0 {
 		return ""
 	}
-	slices.Sort(hosts)
-	return " (which serves " + strings.Join(slices.Compact(hosts), ", ") + " too)"
+	slices.Sort(more)
+	return " (which serves " + strings.Join(slices.Compact(more), ", ") + " too)"
 }
 
 // OwnRecord is an object of this program with DNS records.

@@ -99,8 +99,8 @@ type World struct {
 	working map[lease.Group]bool
 	records map[string][]OwnRecord
 	pools   *state.PoolIndex
-	// routed are the hosts of each route, once somebody wants to know.
-	routed map[types.UID][]string
+	// routed are the uses by each route, once somebody wants to know.
+	routed map[types.UID][]state.Use
 	// hosts and ips are the rows of the book.
 	hosts map[string][]view.HostRow
 	ips   map[netip.Addr][]view.IPRow

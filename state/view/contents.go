@@ -244,9 +244,9 @@ func (c *Contents) AddNamespace(o metav1.Object) {
 }
 
 // RoutesOf returns the hosts and paths of an Ingress, an HTTPRoute, a TLSRoute or a Route. It leaves out cert-manager's
-// solvers, which do not compete for hosts.
+// solvers, which do not compete for hosts, and GRPCRoutes, on which nobody asks for a verdict.
 func RoutesOf(o *unstructured.Unstructured) []admission.Route {
-	if state.IsSolver(o) {
+	if state.IsSolver(o) || o.GetKind() == admission.KindGRPCRoute {
 		return nil
 	}
 	return admission.RoutesOf(o)
