@@ -128,15 +128,17 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 //go:embed help.md
 var helpTexts string
 
-// describe gives a command its text and its examples, those of another name if it is short for that.
+// describe gives a command its text and its examples, those of another name if it is short for that. One without a section in help.md
+// keeps its own.
 func describe(cmd *cobra.Command) {
 	name := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()+" ")
 	if of, ok := map[string]string{"leases": "state", "fit": "order fit"}[name]; ok {
 		name = of
 	}
-	_, text, _ := strings.Cut(helpTexts, "\n## "+name+"\n\n")
-	text, _, _ = strings.Cut(text, "\n## ")
-	cmd.Long, cmd.Example, _ = strings.Cut(strings.TrimSuffix(text, "```\n"), "\n```sh\n")
+	if _, text, found := strings.Cut(helpTexts, "\n## "+name+"\n\n"); found {
+		text, _, _ = strings.Cut(text, "\n## ")
+		cmd.Long, cmd.Example, _ = strings.Cut(strings.TrimSuffix(text, "```\n"), "\n```sh\n")
+	}
 }
 
 // flagError is the error for a flag that a command does not have. What is no command has no flags: that is said first.

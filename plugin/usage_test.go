@@ -229,7 +229,7 @@ func TestHelpTexts(t *testing.T) {
 	root, sections := newRoot(session.New(t.Context(), genericiooptions.IOStreams{}), nil), 0
 	var check func(cmd *cobra.Command)
 	check = func(cmd *cobra.Command) {
-		if describe(cmd); cmd.Long != "" && !cmd.Hidden {
+		if describe(cmd); cmd.Long != "" && !cmd.Hidden && cmd.Name() != "help" {
 			sections++
 		} else if explains := slices.Contains([]string{"help", "options", "version"}, cmd.Name()); cmd.Long == "" && cmd.Runnable() && !explains {
 			t.Errorf("%s has no text in help.md", cmd.CommandPath())
@@ -241,6 +241,13 @@ func TestHelpTexts(t *testing.T) {
 	check(root)
 	if n := strings.Count(helpTexts, "\n## "); n != sections {
 		t.Errorf("help.md has %d sections, of which %d are of commands", n, sections)
+	}
+}
+
+// A command without a section in help.md keeps its own text.
+func TestHelpOfHelp(t *testing.T) {
+	if code, out, _ := main1(t, "", "help", "help"); code != codeDone || !strings.HasPrefix(out, "Help provides help for any command") {
+		t.Errorf("exit code %d:\n%s", code, out)
 	}
 }
 

@@ -61,14 +61,16 @@ func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limi
 func checkAliases(items []*kyaml.RNode) lease.Problems {
 	var problems lease.Problems
 	for i, item := range items {
-		n, path := item.YNode(), ""
-		for _, key := range []string{"metadata", "annotations", ""} {
-			if n != nil && n.Kind == kyaml.AliasNode {
+		metadata := below(item.YNode(), "metadata")
+		for _, at := range []struct {
+			path string
+			node *kyaml.Node
+		}{{"", item.YNode()}, {".metadata", metadata}, {".metadata.annotations", below(metadata, "annotations")}} {
+			if n := at.node; n != nil && n.Kind == kyaml.AliasNode {
 				problems.Add(lease.Place{File: "-", Line: n.Line, Column: n.Column},
-					"items[%d]%s: an alias cannot stand for an object, its metadata or its annotations; write it out", i, path)
+					"items[%d]%s: an alias cannot stand for an object, its metadata or its annotations; write it out", i, at.path)
 				break
 			}
-			n, path = below(n, key), path+"."+key
 		}
 	}
 	return problems

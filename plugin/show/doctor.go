@@ -60,13 +60,20 @@ func doctor(ctx context.Context, c *session.Session, before bool, output string)
 	return nil
 }
 
+// checksDocument is the document of --output.
+type checksDocument struct {
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Checks     []examine.Line `json:"checks"`
+}
+
 // marks stand for the results, with their colours on a terminal: green, yellow, red.
 var marks = map[examine.Result]struct{ mark, colour string }{
 	examine.OK: {"✔", "\x1b[32m"}, examine.Warning: {"!", "\x1b[33m"}, examine.Problem: {"✗", "\x1b[31m"}, examine.Unknown: {"?", "\x1b[33m"},
 }
 
 func printChecks(c *console.Console, lines []examine.Line, output string) error {
-	document := map[string]any{"apiVersion": lease.Domain + "/v1alpha1", "kind": "Checks", "checks": lines}
+	document := checksDocument{APIVersion: lease.Domain + "/v1alpha1", Kind: "Checks", Checks: lines}
 	if done, err := flags.Document(c.Out, output, document); done {
 		return err
 	}

@@ -144,3 +144,15 @@ func TestMissingNamesThingsWithoutRows(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The document of doctor begins with what it is.
+func TestChecksDocument(t *testing.T) {
+	var out bytes.Buffer
+	c := session.New(t.Context(), genericiooptions.IOStreams{Out: &out})
+	if err := printChecks(&c.Console, nil, "json"); err != nil {
+		t.Fatal(err)
+	}
+	if want := "{\n  \"apiVersion\": \"net.akash.network/v1alpha1\",\n  \"kind\": \"Checks\",\n  \"checks\": null\n}\n"; out.String() != want {
+		t.Errorf("%s\nwant %s", &out, want)
+	}
+}
