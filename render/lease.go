@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -160,11 +160,8 @@ func (o Object) String() string { return o.Kind.Singular + "/" + o.Name }
 
 // Rendered converts an object to the form in which the API server returns it. Rendered objects are plain JSON.
 func Rendered(o Object) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	if body, err := json.Marshal(o); err == nil {
-		_ = utiljson.Unmarshal(body, &u.Object)
-	}
-	return u
+	body, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Config)
+	return &unstructured.Unstructured{Object: body}
 }
 
 // Annotated returns a copy of a rendered object with an annotation.

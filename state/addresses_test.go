@@ -251,3 +251,18 @@ func TestSaturated(t *testing.T) {
 		}
 	}
 }
+
+// The addresses in use are found once for all who share them, and a change is seen by none of them.
+func TestInUseOfWhoShares(t *testing.T) {
+	t.Parallel()
+	as := NewAddresses([]*Claim{{Kind: Address, Thing: "203.0.113.1"}}, nil)
+	one, other := as.Share(), as.Share()
+	before, again := one.InUse(), other.InUse()
+	if len(before) != 1 || &before[0] != &again[0] {
+		t.Errorf("%v and %v are not the same list", before, again)
+	}
+	as.Use(Use{Kind: "service", Address: netip.MustParseAddr("203.0.113.2"), Granted: true}, true)
+	if now := as.Share().InUse(); len(now) != 2 || len(one.InUse()) != 1 {
+		t.Errorf("%v after a change, %v for who shares what was before", now, one.InUse())
+	}
+}

@@ -20,7 +20,7 @@ type Addresses struct {
 	byKey  layered.Lists[string, *Claim]
 	uses   layered.Lists[netip.Addr, Use]
 	nodes  map[netip.Addr][]Use
-	// inUse is what InUse has returned; nil after a change.
+	// inUse is what InUse has returned, here and where these addresses were shared. A change has another one.
 	inUse *atomic.Pointer[[]netip.Addr]
 }
 
@@ -41,7 +41,7 @@ func (as *Addresses) Claim(c *Claim, there bool) {
 	if c.Kind != Address {
 		return
 	}
-	as.inUse.Store(nil)
+	as.inUse = new(atomic.Pointer[[]netip.Addr])
 	byAge := func(a, b *Claim) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name(), b.Name())) }
 	if as.byKey.Set(c.SharingKey, c, byAge, there); there {
 		as.claims.Put(c.Addr(), c)
@@ -52,7 +52,7 @@ func (as *Addresses) Claim(c *Claim, there bool) {
 
 // Use adds a use of an address by a Service, or removes those that the Service has of it.
 func (as *Addresses) Use(u Use, there bool) {
-	as.inUse.Store(nil)
+	as.inUse = new(atomic.Pointer[[]netip.Addr])
 	as.uses.Set(u.Address, u, Use.Compare, there)
 }
 
@@ -66,7 +66,7 @@ func (as *Addresses) Nodes(uses []Use) {
 
 // Share returns the addresses as they are.
 func (as *Addresses) Share() *Addresses {
-	return &Addresses{claims: as.claims.Share(), byKey: as.byKey.Share(), uses: as.uses.Share(), nodes: as.nodes, inUse: new(atomic.Pointer[[]netip.Addr])}
+	return &Addresses{claims: as.claims.Share(), byKey: as.byKey.Share(), uses: as.uses.Share(), nodes: as.nodes, inUse: as.inUse}
 }
 
 // InUse returns the addresses that are claimed or granted to a Service, sorted. Nobody changes them: a command asks for each lease.
@@ -399,12 +399,10 @@ func PoolRanges(name string, wanted []config.Range, pools *PoolIndex, used []net
 	if live == nil || !live.Ours {
 		return ranges
 	}
-	has := NewPoolIndex([]PoolObject{{Ranges: slices.Clone(ranges)}})
-	for _, r := range live.Ranges {
+	for _, r := range live.Without(ranges) {
 		i, _ := slices.BinarySearchFunc(used, r.First, netip.Addr.Compare)
 		for ; i < len(used) && r.Contains(used[i]); i++ {
-			a := config.Range{First: used[i], Last: used[i]}
-			if has.Of(used[i]) == nil && !pools.sharedWithOther(a, live) {
+			if a := (config.Range{First: used[i], Last: used[i]}); !pools.sharedWithOther(a, live) {
 				ranges = append(ranges, a)
 			}
 		}

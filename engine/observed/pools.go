@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -43,12 +42,11 @@ func PoolsFor(cfg *config.ProviderConfig, of render.Addresses, known *Known) ([]
 		}
 	}
 	objects, err := render.Pools(cfg, addresses)
-	used := sync.OnceValue(known.Addresses.InUse)
 	for i, o := range objects {
 		if o.Kind != kinds.IPAddressPool {
 			continue
 		}
-		ranges := state.PoolRanges(o.Name, rangesOf(render.Rendered(o)), live, used())
+		ranges := state.PoolRanges(o.Name, rangesOf(render.Rendered(o)), live, known.Addresses.InUse())
 		if err := checkOverlap(live, o, ranges); err != nil {
 			return nil, err
 		}
