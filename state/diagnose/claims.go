@@ -150,44 +150,6 @@ func isGone(w *World, c *state.Claim, part state.Part) bool {
 	return !slices.ContainsFunc(objects, live) && (part.Applied || slices.ContainsFunc(objects, proves))
 }
 
-// servedPart is a part of a thing that an object of a deployment group serves or declares. The key is empty for a
-// redirect, which belongs to any part of its host.
-type servedPart struct {
-	group      lease.Group
-	thing, key string
-}
-
-// servedParts returns the parts that all objects serve or declare, whoever wrote them.
-func servedParts(f Facts) map[servedPart]bool {
-	served := map[servedPart]bool{}
-	uses := func(u state.Use, id lease.ID, key string) {
-		if u.Redirect {
-			key = ""
-		}
-		served[servedPart{id.Group(), u.Thing(), key}] = true
-	}
-	for i := range f.Objects {
-		o := &f.Objects[i]
-		if !o.HasLease {
-			continue
-		}
-		if o.SharingKey != "" {
-			served[servedPart{o.Lease.Group(), o.SharingKey, o.Port.Key()}] = true
-		}
-		for _, u := range o.Uses {
-			uses(u, o.Lease, u.PartKey(o))
-		}
-	}
-	for _, of := range f.Uses {
-		for _, u := range of {
-			if u.HasLease {
-				uses(u, u.Lease, state.RouteKey(u.Path))
-			}
-		}
-	}
-	return served
-}
-
 // isUnserved reports whether the part's lease was applied and none of its objects exist any more: Akash's provider has
 // purged them, or somebody has deleted them. Only the note Applied distinguishes this from a reservation. Where Akash's provider declares
 // the part for another deployment, that is the problem, and the claim follows the declaration or not.
@@ -195,15 +157,11 @@ func (p *problems) isUnserved(c *state.Claim, part state.Part) bool {
 	if !part.Applied || part.Run != "" || part.From != "" || c.Deleting || p.w.Now.Sub(c.Updated) < p.w.CrashedAfter {
 		return false
 	}
-	things, g := []string{c.Thing}, part.Lease.Group()
-	d := p.w.declarations[[2]string{c.Thing}]
+	g, d := part.Lease.Group(), p.w.declarations[[2]string{c.Thing}]
 	if c.Kind.HasPorts() {
-		things, d = append(things, c.SharingKey), p.w.declarations[[2]string{c.SharingKey, part.Key}]
+		d = p.w.declarations[[2]string{c.SharingKey, part.Key}]
 	}
-	return !slices.ContainsFunc(things, func(thing string) bool {
-		return p.stands[servedPart{g, thing, part.Key}] || p.stands[servedPart{g, thing, ""}]
-	}) &&
-		(d == nil || !d.Shared || d.Ours || d.Of(g) || isUndeclared(c, part))
+	return !p.w.stands(c, part) && !p.displaced[c.Part(part.Key)] && (d == nil || !d.Shared || d.Ours || d.Of(g) || isUndeclared(c, part))
 }
 
 // nothingLeft is the problem of parts without any objects. The namespace of the lease exists, so the tenant may too, and only the
@@ -247,7 +205,7 @@ func (p *problems) findDrift() {
 		if !o.Ours || o.Deleting || !o.HasLease || p.w.of(g).kept == nil || p.w.working[g] {
 			continue
 		}
-		c, part, differs := changed(p.w, o)
+		part, differs := changed(p.w, o)
 		if differs == "" {
 			continue
 		}
@@ -255,7 +213,7 @@ func (p *problems) findDrift() {
 		if o.Routing.HasNoClass() {
 			why += ", or it is older than the configured class"
 		}
-		p.drifted[o.String()], p.stands[servedPart{g, c.Thing, part.Key}] = true, true
+		p.drifted[o.String()], p.displaced[part] = true, true
 		p.add(fill(state.Problem{Thing: o.Kind + "/" + o.Name, Namespace: o.Namespace, Lease: o.Lease.String()}, state.Drift,
 			fmt.Sprintf("%s %s: %s", o, differs, why), "put it back: "+keptPlan, &state.Fix{Do: state.Heal, Group: g, Kept: true, Reclaim: true}))
 	}
@@ -263,19 +221,19 @@ func (p *problems) findDrift() {
 
 // changed returns how an object differs from what the kept definition has under its name, with the part of the claim that its lease holds
 // for that; "" if it does not, or if the lease does not hold it. The backend of a route is compared with the claim, elsewhere.
-func changed(w *World, o *state.OwnObject) (c *state.Claim, part *state.Part, differs string) {
+func changed(w *World, o *state.OwnObject) (part *state.Part, differs string) {
 	if o.Routing != nil {
 		host, hash, redirect := lease.ParseRouteName(o.Name)
-		c = w.claims[state.HostName(host)]
+		c := w.claims[state.HostName(host)]
 		part = heldPart(w, c, o, func(part state.Part) bool { return lease.PathHash(part.Path) == hash })
 		// The router that this program wrote may be that of another configuration, which nobody has changed.
 		if redirect || part == nil || o.Routing.Takes(host, part.Path) && o.Routing.RouterIsOurs || !w.asksFor(o.Lease.Group(), c, part.Key) {
-			return nil, nil, ""
+			return nil, ""
 		}
-		return c, part, o.Routing.Differs(w.Config, host, part.Path)
+		return part, o.Routing.Differs(w.Config, host, part.Path)
 	}
 	if o.Kind != kinds.Service.Singular {
-		return nil, nil, ""
+		return nil, ""
 	}
 	for _, c := range w.sharing[o.SharingKey] {
 		part := heldPart(w, c, o, func(part state.Part) bool {
@@ -284,10 +242,10 @@ func changed(w *World, o *state.OwnObject) (c *state.Claim, part *state.Part, di
 			return o.Name == name || o.Name == name+lease.SecondFamilySuffix
 		})
 		if part != nil && part.Key != o.Port.Key() && w.asksFor(o.Lease.Group(), c, part.Key) {
-			return c, part, fmt.Sprintf("serves the port %s, not %s", state.Part{Key: o.Port.Key()}.PortText(), part.PortText())
+			return part, fmt.Sprintf("serves the port %s, not %s", state.Part{Key: o.Port.Key()}.PortText(), part.PortText())
 		}
 	}
-	return nil, nil, ""
+	return nil, ""
 }
 
 // heldPart returns the part of a claim that the lease of an object holds, or nil.

@@ -116,13 +116,24 @@ func strayWorkloads(w *World) (out []state.Problem) {
 	if len(w.Manifests) == 0 {
 		return nil
 	}
-	known, definitions := knownGroups(w), sets.New[string]()
+	expected, definitions := sets.New[lease.Group](), sets.New[string]()
+	for _, c := range w.Contents.Reservations {
+		if !c.Deleting && !c.Over(w.Now) {
+			expected.Insert(c.Order.Group())
+		}
+	}
+	for _, a := range w.Runs {
+		if a.Nonce != w.Own && !w.isDead(a) {
+			expected.Insert(a.Groups...)
+		}
+	}
 	for _, k := range w.Definitions {
 		definitions.Insert(k.Name) // also of those that cannot be read
 	}
 	for _, m := range w.Manifests {
-		g := m.Group.String()
-		if m.Deleting || w.Now.Sub(m.Written) < w.CrashedAfter || known.Has(m.Group) || definitions.Has(kept.Name(m.Group)) {
+		g, of := m.Group.String(), w.of(m.Group)
+		if m.Deleting || w.Now.Sub(m.Written) < w.CrashedAfter || of.entered || len(of.objects) > 0 || expected.Has(m.Group) ||
+			definitions.Has(kept.Name(m.Group)) {
 			continue
 		}
 		out = append(out, byHand(state.Problem{Thing: g, Namespace: m.Namespace, Lease: g, Since: metav1.NewTime(m.Written)}, state.StrayWorkload,
@@ -131,31 +142,6 @@ func strayWorkloads(w *World) (out []state.Problem) {
 			"release it or, if it is not over, apply it again with --workloads", "kubectl akash-net release "+g))
 	}
 	return out
-}
-
-// knownGroups returns the deployment groups that a claim, an object, a reservation or a command at work names, except the
-// command that asks.
-func knownGroups(w *World) sets.Set[lease.Group] {
-	known := sets.New[lease.Group]()
-	for _, c := range w.Contents.Claims {
-		known.Insert(c.Writers()...)
-	}
-	for i := range w.Objects {
-		if w.Objects[i].HasLease {
-			known.Insert(w.Objects[i].Lease.Group())
-		}
-	}
-	for _, c := range w.Contents.Reservations {
-		if !c.Deleting && !c.Over(w.Now) {
-			known.Insert(c.Order.Group())
-		}
-	}
-	for _, a := range w.Runs {
-		if a.Nonce != w.Own && !w.isDead(a) {
-			known.Insert(a.Groups...)
-		}
-	}
-	return known
 }
 
 // failing is the problem of a lease that the reconciler fails to bring to what it is to be.

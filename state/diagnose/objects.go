@@ -31,7 +31,7 @@ func (p *problems) checkOwn(base state.Problem, o *state.OwnObject) {
 		if len(p.w.elsewhere(o.Lease.Group(), u, u.PartKey(o))) > 0 || u.Address.IsValid() && pooled {
 			continue // it asks for another address than the claimed one, or was compared with the endpoint
 		}
-		p.checkUse(base, p.w.row(o, u))
+		p.checkUse(base, p.w.row(o, u), u)
 	}
 	switch {
 	case o.Kind == kinds.ProviderHost.Singular:
@@ -42,8 +42,8 @@ func (p *problems) checkOwn(base state.Problem, o *state.OwnObject) {
 }
 
 // checkUse compares what an object serves with the part of the claim that entitles it.
-func (p *problems) checkUse(base state.Problem, r row) {
-	o, u, c := r.o, r.use, r.claim
+func (p *problems) checkUse(base state.Problem, r row, u state.Use) {
+	o, c := r.o, r.claim
 	base.Thing = r.thing
 	part := r.part
 	if own := c.PartsOf(o.Lease.Group()); part == nil && u.Redirect && len(own) > 0 {
@@ -54,18 +54,18 @@ func (p *problems) checkUse(base state.Problem, r row) {
 	case r.former != nil: // until the next apply of the holder
 	case standing == state.Unknown:
 	case standing == state.Stray && by.Kind == state.Wildcard && !strings.HasPrefix(u.Host, "*."):
-		p.add(stray(base, o, fmt.Sprintf("%s serves it, and %s holds %s", o, state.Holders(by), by.Thing)))
+		p.join(stray(base, o, fmt.Sprintf("%s serves it, and %s holds %s", o, state.Holders(by), by.Thing)))
 	case standing == state.Stray:
-		p.add(stray(base, o, fmt.Sprintf("%s serves it, and %s holds it", o, state.Holders(by))))
+		p.join(stray(base, o, fmt.Sprintf("%s serves it, and %s holds it", o, state.Holders(by))))
 	case c == nil || len(c.Parts) == 0:
-		p.add(unclaimed(p.w, base, r))
+		p.join(unclaimed(p.w, base, o, u))
 	case u.Address.IsValid() && u.SharingKey != c.SharingKey:
 		p.add(fill(base, state.SharingKeyMismatch,
 			fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", o, u.SharingKey, c.SharingKey),
 			"let "+o.String()+" ask with the sharing key of the claim", &state.Fix{Do: state.SetSharingKey, Objects: one(o), Value: c.SharingKey}))
 	case part == nil:
-		p.add(unclaimed(p.w, base, r))
-	case !u.Address.IsValid() && o.Kind != kinds.ProviderHost.Singular && !u.Redirect && !part.LeadsTo(o.Kind, u.Service, u.Port):
+		p.join(unclaimed(p.w, base, o, u))
+	case !u.Address.IsValid() && !declares(o.Kind) && !u.Redirect && !part.LeadsTo(o.Kind, u.Service, u.Port):
 		p.add(fill(base, state.RouteDiffers, r.leads(o),
 			fmt.Sprintf("let %s route it to %s:%d", o, part.Service, part.Port), &state.Fix{Do: state.RewriteRoute, Objects: one(o), Part: *part}))
 	}
@@ -77,7 +77,7 @@ func (r row) leads(o *state.OwnObject) string {
 	if o.Kind == kinds.ProviderLeasedIP.Singular || r.o.Kind == kinds.Service.Singular {
 		what = fmt.Sprintf("leads port %s of it", r.part.PortText())
 	}
-	return fmt.Sprintf("%s %s to %s:%d, the claim says %s:%d", o, what, r.use.Service, r.use.Port, r.part.Service, r.part.Port)
+	return fmt.Sprintf("%s %s to %s:%d, the claim says %s:%d", o, what, r.service, r.port, r.part.Service, r.part.Port)
 }
 
 // stray is the problem of an object that serves what its lease does not hold.
@@ -87,9 +87,8 @@ func stray(base state.Problem, o *state.OwnObject, message string) state.Problem
 
 // unclaimed is the problem of an object that serves an unclaimed thing. Its lease should claim the thing, unless no lease may
 // have it.
-func unclaimed(w *World, base state.Problem, r row) state.Problem {
-	o, u, why := r.o, r.use, ""
-	deleted := &state.Fix{Do: state.DeleteObjects, Objects: one(o)}
+func unclaimed(w *World, base state.Problem, o *state.OwnObject, u state.Use) state.Problem {
+	why, deleted := "", &state.Fix{Do: state.DeleteObjects, Objects: one(o)}
 	if !u.Address.IsValid() {
 		why = state.RefusedBackend(w.Config, u.Host, o.Lease, u.Service, u.Port)
 	}
@@ -174,7 +173,7 @@ func (p *problems) checkHostServed(base state.Problem, o *state.OwnObject) {
 		former, _ := r.part.Former()
 		drifted := func(o *state.OwnObject) bool { return o.Routing != nil && o.Name == name && p.drifted[o.String()] } // that is the problem then
 		routes := func(v state.Use) bool { return serves(v, r.key) && (v.Of(holder) || v.Of(former)) }
-		if !slices.ContainsFunc(p.w.Uses[r.use.Host], routes) && !slices.ContainsFunc(p.w.of(holder).objects, drifted) {
+		if !slices.ContainsFunc(p.w.Uses[r.thing], routes) && !slices.ContainsFunc(p.w.of(holder).objects, drifted) {
 			base.Thing = r.claim.Thing
 			p.addAll(notServed(p.w, base, o, r.claim, r.part)...)
 		}
@@ -198,14 +197,14 @@ func (p *problems) checkLeasedIP(base state.Problem, o *state.OwnObject) {
 		return
 	}
 	if p.w.service(o) == nil && !p.w.isUnknown(o.SharingKey) { // a Service was checked
-		p.add(stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o)))
+		p.join(stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o)))
 	}
 }
 
 // checkPooled compares a Service or a ProviderLeasedIP with the claim on its IP endpoint, in pool mode, in which
 // MetalLB chooses the addresses.
 func (p *problems) checkPooled(base state.Problem, r row) {
-	o, declares := r.o, r.o.Kind == r.made
+	o, declares := r.o, declares(r.o.Kind)
 	base.Thing = o.SharingKey
 	if r.former != nil {
 		pooled := p.w.claims[state.EndpointName(o.SharingKey)]
@@ -218,7 +217,7 @@ func (p *problems) checkPooled(base state.Problem, r row) {
 	switch {
 	case r.part == nil && p.w.isUnknown(o.SharingKey):
 	case r.part == nil && declares && s == nil:
-		p.add(stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o)))
+		p.join(stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o)))
 	case r.part == nil:
 		port := o.Port
 		if declares {
@@ -226,9 +225,9 @@ func (p *problems) checkPooled(base state.Problem, r row) {
 		}
 		hold := state.EndpointWant{SharingKey: o.SharingKey, Ports: []state.PortWant{port}}.EndpointHold(o.Lease)
 		message := fmt.Sprintf("%s serves port %s of it, and nobody has claimed the port", o, state.Part{Key: r.key}.PortText())
-		p.add(take(p.w, fill(base, state.UnclaimedAddress, message, "", nil), o, hold))
+		p.join(take(p.w, fill(base, state.UnclaimedAddress, message, "", nil), o, hold))
 	case r.part.Lease.Group() != o.Lease.Group():
-		p.add(stray(base, o, fmt.Sprintf("%s serves port %s of it, and %s holds it", o, r.part.PortText(), r.part.Lease.Group())))
+		p.join(stray(base, o, fmt.Sprintf("%s serves port %s of it, and %s holds it", o, r.part.PortText(), r.part.Lease.Group())))
 	case declares && s == nil:
 		p.addAll(notServed(p.w, base, o, r.claim, r.part)...)
 	}
@@ -331,13 +330,13 @@ func (p *problems) checkOperated(base state.Problem, o *state.OwnObject) {
 	for _, r := range p.w.rows(o) {
 		base := base
 		base.Thing = r.thing
-		leads := r.part != nil && r.part.LeadsTo(o.Kind, r.use.Service, r.use.Port)
+		leads := r.part != nil && r.part.LeadsTo(o.Kind, r.service, r.port)
 		if isPort(o) && r.part != nil {
-			leads = r.part.Service == r.use.Service && r.part.Port == r.use.Port
+			leads = r.part.Service == r.service && r.part.Port == r.port
 		}
 		switch {
 		case r.part == nil || r.claim.Unreadable != "" || r.part.Run != "":
-		case o.Kind == r.made && o.Of(r.part.Lease.Group()): // what it declares is up to Akash's provider
+		case declares(o.Kind) && o.Of(r.part.Lease.Group()): // what it declares is up to Akash's provider
 		case r.former != nil:
 			p.checkForgotten(base, r)
 			return
@@ -347,7 +346,7 @@ func (p *problems) checkOperated(base state.Problem, o *state.OwnObject) {
 			p.addAll(leadsElsewhere(p.w, base, r)...)
 		}
 	}
-	if !slices.Contains([]string{kinds.ProviderHost.Singular, kinds.ProviderLeasedIP.Singular}, o.Kind) {
+	if !declares(o.Kind) {
 		p.addAll(notDeclared(p.w, base, o)...)
 	}
 }
@@ -358,7 +357,7 @@ func (p *problems) checkOperated(base state.Problem, o *state.OwnObject) {
 func leadsElsewhere(w *World, base state.Problem, r row) []state.Problem {
 	o, d := r.o, r.declared
 	switch {
-	case d == nil || !d.Of(o.Lease.Group()) || !d.Declares(r.use.Service, r.use.Port):
+	case d == nil || !d.Of(o.Lease.Group()) || !d.Declares(r.service, r.port):
 		return []state.Problem{fill(base, state.RouteDiffers,
 			r.leads(o)+". Akash's operator has made it, and has not caught up: its log and its /ignore-list say why",
 			fmt.Sprintf("start the operator, or restart it: it then writes every %s anew; without it, delete %s: the lease's next apply waits for a new one", o.Kind, o),
@@ -376,7 +375,7 @@ func leadsElsewhere(w *World, base state.Problem, r row) []state.Problem {
 func (p *problems) checkForgotten(base state.Problem, r row) {
 	o, holder := r.o, r.part.Lease.Group()
 	switch d := r.declared; {
-	case o.Kind == r.made:
+	case declares(o.Kind):
 	case d != nil && d.Of(holder) && p.w.servesPart(r.thing, r.key, holder):
 		p.addLeftBehind(base, r)
 	case d == nil && p.w.Now.Sub(o.Since) >= p.w.CrashedAfter:
@@ -406,7 +405,7 @@ func (p *problems) addRejected(base state.Problem, o *state.OwnObject, message s
 // the declaration that this program wrote for the holder to a lease of the same owner, the provider's state is the
 // later one.
 func (p *problems) checkMoved(base state.Problem, r row) {
-	o, d, holder, declares := r.o, r.declared, r.part.Lease.Group(), r.o.Kind == r.made
+	o, d, holder, declares := r.o, r.declared, r.part.Lease.Group(), declares(r.o.Kind)
 	follows := d != nil && d.Takes(*r.part)
 	switch {
 	case d != nil && d.Of(holder) && !declares:

@@ -22,15 +22,17 @@ type problems struct {
 	// about are the places in found by thing. rejected are the objects of operators that are deleted when the user names them.
 	about    map[string][]int
 	rejected map[state.ObjectRef]bool
-	// stands are the parts of things that objects of deployment groups serve or declare.
-	stands map[servedPart]bool
-	// drifted are the objects that somebody has changed, by kind, namespace and name. What they serve now is nobody's.
-	drifted map[string]bool
+	// drifted are the objects that somebody has changed, by kind, namespace and name. What they serve now is nobody's. displaced are the parts
+	// that they serve no longer.
+	drifted   map[string]bool
+	displaced map[*state.Part]bool
 }
 
 // Problems finds all problems, sorted by thing. It is a pure function.
 func Problems(f Facts) []state.Problem {
-	p := &problems{w: NewWorld(f), about: map[string][]int{}, rejected: map[state.ObjectRef]bool{}, stands: servedParts(f), drifted: map[string]bool{}}
+	p := &problems{
+		w: NewWorld(f), about: map[string][]int{}, rejected: map[state.ObjectRef]bool{}, drifted: map[string]bool{}, displaced: map[*state.Part]bool{},
+	}
 	p.findDrift()
 	p.addAll(crashedRuns(p.w)...)
 	p.addAll(keptProblems(p.w)...)
@@ -79,24 +81,26 @@ func (p *problems) addAll(all ...state.Problem) {
 	}
 }
 
-// add adds a problem. Several objects that serve the same unclaimed part are one problem, and so are all objects of a lease that go for one
-// thing, in the order of their deletion.
 func (p *problems) add(x state.Problem) {
-	for _, i := range p.about[x.Thing] {
-		y := &p.found[i]
-		switch {
-		case y.Lease != x.Lease:
-		case x.Fix.Is(state.Take) && y.Fix.Is(state.Take) && slices.Equal(y.Fix.Hold.Parts, x.Fix.Hold.Parts):
-			y.Fix.Objects = append(y.Fix.Objects, x.Fix.Objects...)
-			return
-		case x.Fix.Is(state.DeleteObjects) && y.Fix.Is(state.DeleteObjects) && x.Problem == y.Problem && x.Problem != state.StrayRecord && !x.Fix.Unserved:
-			y.Fix.Objects = append(y.Fix.Objects, x.Fix.Objects...)
-			y.Plan += " and " + x.Fix.Object().String()
-			return
-		}
-	}
 	p.about[x.Thing] = append(p.about[x.Thing], len(p.found))
 	p.found = append(p.found, x)
+}
+
+// join adds the problem that an object serves what nobody has claimed, or what its lease does not hold. Several objects of a lease that serve
+// the same unclaimed part are one problem, and so are those that go for one thing, in the order of their deletion.
+func (p *problems) join(x state.Problem) {
+	y := p.has(x.Thing, func(y state.Problem) bool {
+		return y.Lease == x.Lease && y.Problem == x.Problem &&
+			(x.Fix.Is(state.Take) && y.Fix.Is(state.Take) && slices.Equal(y.Fix.Hold.Parts, x.Fix.Hold.Parts) ||
+				x.Fix.Is(state.DeleteObjects) && y.Fix.Is(state.DeleteObjects))
+	})
+	if y == nil {
+		p.add(x)
+		return
+	}
+	if y.Fix.Objects = append(y.Fix.Objects, x.Fix.Objects...); x.Fix.Is(state.DeleteObjects) {
+		y.Plan += " and " + x.Fix.Object().String()
+	}
 }
 
 // has returns the problem of a thing that was found, or nil.
@@ -241,7 +245,7 @@ func operatorStops(w *World, base state.Problem, o *state.OwnObject) []state.Pro
 		"and ignores the lease from then on", o, lacks), "let the tenant send the manifest to Akash's provider, and restart the operator",
 		"kubectl -n akash-services rollout restart deployment operator-hostname")
 	part := r.claim.Part(state.RouteKey("/"))
-	served := slices.ContainsFunc(w.Uses[r.thing], func(u state.Use) bool { return u.Kind != kinds.ProviderHost.Singular })
+	served := slices.ContainsFunc(w.Uses[r.thing], func(u state.Use) bool { return !declares(u.Kind) })
 	if o.Ours && !o.Shared && !served && part != nil && part.Lease.Group() == o.Lease.Group() && part.Run == "" {
 		x.Plan += fmt.Sprintf("; or delete %s, and where it is delivered from: the claim stays", o)
 		x.Fix = &state.Fix{Do: state.DeleteObjects, Objects: one(o), Unserved: true, Parts: partOf(r.claim, part)}
@@ -265,13 +269,14 @@ func InNamespace(problems []state.Problem, claims []*state.Claim, namespace stri
 		if p.Namespace == namespace || tenants[p.Namespace] {
 			return p.Namespace != namespace
 		}
-		if id, err := lease.ParseID(p.Lease); err == nil { // also of a ProviderHost, which is in the namespace of all
+		switch id := p.ID(); {
+		case id == (lease.ID{}):
+			return p.Namespace != "" || !things[p.Thing]
+		case id.Provider == "":
+			return !groups[id.Group()]
+		default: // also of a ProviderHost, which is in the namespace of all
 			return id.Namespace() != namespace
 		}
-		if g, err := lease.ParseGroup(p.Lease); err == nil {
-			return !groups[g]
-		}
-		return p.Namespace != "" || !things[p.Thing]
 	})
 }
 
@@ -286,11 +291,8 @@ func OfLeases(problems []state.Problem, claims []*state.Claim, groups []lease.Gr
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(problems), func(p state.Problem) bool {
-		if id, err := lease.ParseID(p.Lease); err == nil {
+		if id := p.ID(); id != (lease.ID{}) {
 			return !slices.Contains(groups, id.Group())
-		}
-		if g, err := lease.ParseGroup(p.Lease); err == nil {
-			return !slices.Contains(groups, g)
 		}
 		return !things[p.Thing]
 	})

@@ -12,7 +12,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
-	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/admission"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -21,7 +20,7 @@ import (
 // rivals returns the routes of a host that serve the same requests for a path as another one, or belong to another
 // tenant. Routes in one namespace are of one tenant.
 func rivals(uses []state.Use) []state.Use {
-	serving := slices.DeleteFunc(slices.Clone(uses), func(u state.Use) bool { return u.Kind == kinds.ProviderHost.Singular || u.Redirect })
+	serving := slices.DeleteFunc(slices.Clone(uses), func(u state.Use) bool { return declares(u.Kind) || u.Redirect })
 	return slices.DeleteFunc(slices.Clone(serving), func(u state.Use) bool {
 		return !slices.ContainsFunc(serving, func(v state.Use) bool {
 			same := u.Namespace == v.Namespace || u.HasLease && v.HasLease && u.Lease.Owner == v.Lease.Owner
@@ -37,7 +36,9 @@ func (p *problems) findTwoRoutes() {
 		serving := slices.DeleteFunc(rivals(uses), func(u state.Use) bool {
 			return p.drifted[u.String()] || u.HasLease && c.ServesFor(u.Lease.Group(), state.RouteKey(u.Path), u.Redirect) != nil
 		})
-		slices.SortStableFunc(serving, func(a, b state.Use) int { return cmp.Or(cmp.Compare(a.String(), b.String()), cmp.Compare(a.UID, b.UID)) })
+		slices.SortStableFunc(serving, func(a, b state.Use) int {
+			return cmp.Or(cmp.Compare(a.String(), b.String()), cmp.Compare(a.UID, b.UID))
+		})
 		objects := objectsOf(serving)
 		if len(objects) < 2 || !c.Held() && !slices.ContainsFunc(serving, func(u state.Use) bool { return u.HasLease }) {
 			continue

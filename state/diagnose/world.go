@@ -173,8 +173,7 @@ func (w *World) indexClaims() {
 	for _, c := range w.Contents.Claims {
 		w.claims[c.Name()] = c
 		for _, g := range c.Writers() {
-			of := w.of(g)
-			of.entered = of.entered || len(c.Entries(g)) > 0
+			w.of(g).entered = true
 		}
 		if c.SharingKey != "" {
 			w.sharing[c.SharingKey] = append(w.sharing[c.SharingKey], c)
@@ -254,14 +253,15 @@ func latest(a, b time.Time) time.Time {
 // row is a path of a host, or a port of an address or an endpoint, that an object of a lease serves or declares, with the claim on it.
 type row struct {
 	o *state.OwnObject
-	// use is how the object uses it. thing is the host, the address or the endpoint, key that of the part.
-	use        state.Use
+	// thing is the host, the address or the endpoint, key that of the part. service and port are the backend.
 	thing, key string
+	service    string
+	port       uint16
 	claim      *state.Claim
 	part       *state.Part
 	// former is the part that the object serves for another lease since a transfer.
 	former *state.Part
-	// declared is the ProviderHost or the ProviderLeasedIP that declares it, made is the kind of that.
+	// declared is the ProviderHost or the ProviderLeasedIP that declares it, nil if there is none; made is which of the two kinds does.
 	declared *state.OwnObject
 	made     string
 }
@@ -285,7 +285,9 @@ func isPort(o *state.OwnObject) bool {
 
 // row returns a host or an address that an object uses.
 func (w *World) row(o *state.OwnObject, u state.Use) row {
-	r := row{o: o, use: u, thing: u.Thing(), key: u.PartKey(o), claim: w.claims[claimName(u)], made: kinds.ProviderHost.Singular}
+	r := row{
+		o: o, thing: u.Thing(), key: u.PartKey(o), service: u.Service, port: u.Port, claim: w.claims[claimName(u)], made: kinds.ProviderHost.Singular,
+	}
 	r.part, r.former = r.claim.Part(r.key), r.claim.ServesFor(o.Lease.Group(), r.key, u.Redirect)
 	if r.declared = w.declarations[[2]string{u.Host}]; u.Address.IsValid() {
 		r.made, r.declared = kinds.ProviderLeasedIP.Singular, w.declarations[[2]string{o.SharingKey, r.key}]
@@ -296,7 +298,9 @@ func (w *World) row(o *state.OwnObject, u state.Use) row {
 // portRow returns the port of an endpoint that an object serves or declares, whatever address it has: on the claim on the endpoint or on
 // one of its addresses.
 func (w *World) portRow(o *state.OwnObject) row {
-	r := row{o: o, use: state.Use{Service: o.Port.Service, Port: o.Port.Port}, thing: o.SharingKey, key: o.Port.Key(), made: kinds.ProviderLeasedIP.Singular}
+	r := row{
+		o: o, thing: o.SharingKey, key: o.Port.Key(), service: o.Port.Service, port: o.Port.Port, made: kinds.ProviderLeasedIP.Singular,
+	}
 	r.claim, r.part = w.portOf(o)
 	r.former = w.claims[state.EndpointName(o.SharingKey)].ServesFor(o.Lease.Group(), r.key, false)
 	r.declared = w.declarations[[2]string{o.SharingKey, r.key}]
@@ -387,7 +391,24 @@ func (w *World) servesPart(thing, key string, g lease.Group) bool {
 
 // serves reports whether a use is that of a route that leads a path of its host somewhere.
 func serves(u state.Use, key string) bool {
-	return u.Kind != kinds.ProviderHost.Singular && !u.Redirect && state.RouteKey(u.Path) == key
+	return !declares(u.Kind) && !u.Redirect && state.RouteKey(u.Path) == key
+}
+
+// declares reports whether objects of a kind declare what others serve.
+func declares(kind string) bool {
+	return kind == kinds.ProviderHost.Singular || kind == kinds.ProviderLeasedIP.Singular
+}
+
+// stands reports whether an object of the deployment group that holds a part serves or declares it, whoever wrote the object. A redirect
+// belongs to any part of its host.
+func (w *World) stands(c *state.Claim, part state.Part) bool {
+	g := part.Lease.Group()
+	serves := func(u state.Use, key string) bool { return u.Thing() == c.Thing && (u.Redirect || key == part.Key) }
+	return c.Kind.HasPorts() && slices.ContainsFunc(w.of(g).objects, func(o *state.OwnObject) bool {
+		return o.SharingKey == c.SharingKey && o.Port.Key() == part.Key
+	}) || slices.ContainsFunc(w.of(g).uses[c.Thing], func(o *state.OwnObject) bool {
+		return slices.ContainsFunc(o.Uses, func(u state.Use) bool { return serves(u, u.PartKey(o)) })
+	}) || slices.ContainsFunc(w.Uses[c.Thing], func(u state.Use) bool { return u.Of(g) && serves(u, state.RouteKey(u.Path)) })
 }
 
 // dependent returns the objects of the group that depend on the claim, whoever wrote them.
@@ -417,9 +438,8 @@ func (w *World) isServed(c *state.Claim, g lease.Group, stands []state.ObjectRef
 	if c.Kind == state.Address {
 		uses = w.AddressUses[c.Addr()]
 	}
-	declares := []string{kinds.ProviderHost.Singular, kinds.ProviderLeasedIP.Singular}
-	return slices.ContainsFunc(stands, func(o state.ObjectRef) bool { return !slices.Contains(declares, o.Kind) }) ||
-		slices.ContainsFunc(uses, func(u state.Use) bool { return !slices.Contains(declares, u.Kind) && u.Of(g) }) ||
+	return slices.ContainsFunc(stands, func(o state.ObjectRef) bool { return !declares(o.Kind) }) ||
+		slices.ContainsFunc(uses, func(u state.Use) bool { return !declares(u.Kind) && u.Of(g) }) ||
 		c.Kind == state.Endpoint && slices.ContainsFunc(w.services[c.SharingKey], func(s *state.ServiceObject) bool {
 			part := c.Part(state.PortKey(s.Protocol, s.Port))
 			return s.Of(g) && part != nil && (part.Lease.Group() == g || part.From == g.String())
