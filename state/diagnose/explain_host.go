@@ -252,10 +252,10 @@ func (x *Explanation) addEndpoints(e *view.Endpoints, namespace, service string,
 // standing is how a path of a host, or a port of an address, stands.
 type standing struct {
 	at, state, message, expires string
-	// service is to which it leads, silent why nothing answers there.
+	// service is the one that it leads to, silent says why nothing answers there.
 	service, silent string
 	endpoints       *view.Endpoints
-	// off says that a controller has yet to make it live, unused that nothing uses it, and none why.
+	// off is the verdict while no controller has made it live, unused the one while nothing uses it, with none as the reason.
 	off, unused, none string
 }
 

@@ -57,28 +57,6 @@ func crashedRuns(w *World) (out []state.Problem) {
 	return out
 }
 
-// keptProblems finds kept definitions that are unreadable or belong to no lease any more: the lease has no entries on claims and no
-// objects, its namespace is gone, and nothing was written for it for longer than a run may need. While the namespace exists, the
-// lease may have transferred or released what it had, or everything that it asks for may be withheld.
-func keptProblems(w *World) (out []state.Problem) {
-	for i := range w.Definitions {
-		k := &w.Definitions[i]
-		base := state.Problem{Thing: "definition/" + k.Name, Since: metav1.NewTime(k.Written)}
-		forget := &state.Fix{Do: state.Forget, Objects: []state.ObjectRef{k.ObjectRef}}
-		if k.Def == nil {
-			out = append(out, fill(base, state.UnreadableDefinition, k.Unreadable, "delete it: the next apply of its lease keeps it anew", forget).ByName())
-			continue
-		}
-		forget.Group = k.Def.Lease.Group()
-		of := w.of(forget.Group)
-		if !w.Namespaces[k.Def.Lease.Namespace()] && w.Now.Sub(of.written) > w.CrashedAfter && !of.entered && len(of.objects) == 0 {
-			base.Lease = k.Def.Lease.String()
-			out = append(out, fill(base, state.StrayDefinition, "its lease holds nothing and has no object, and its namespace is gone", "delete it", forget))
-		}
-	}
-	return out
-}
-
 // ledgerProblems finds what is wrong with reservations, what runs for leases that are over, and leases that fail.
 func ledgerProblems(w *World) (out []state.Problem) {
 	for _, c := range w.Contents.Reservations {
@@ -162,4 +140,23 @@ func failing(w *World, f state.Failing) state.Problem {
 	return byHand(state.Problem{Thing: f.Lease, Namespace: namespace, Lease: f.Lease, Since: metav1.NewTime(f.Since)}, state.LeaseFails,
 		fmt.Sprintf("the reconciler has failed %s: %s", often, strings.ReplaceAll(f.Error, "\n", "; ")),
 		"fix the cause that the message names; the reconciler "+fmt.Sprintf(again, f.Next.UTC().Format(time.RFC3339)), history)
+}
+
+// isDead reports whether the command of the announcement has crashed and no running command has taken over its work.
+// The command that asks counts what it has taken over itself.
+func (w *World) isDead(a *state.Announcement) bool {
+	if a == nil || a.Unreadable != "" {
+		return false // it has ended since the claim was read, or nobody knows whether its command is at work
+	}
+	if a.Phase != state.Fenced {
+		return a.Nonce != w.Own && a.Dead(w.Now, w.CrashedAfter)
+	}
+	by := w.runs[a.FencedBy]
+	return a.FencedBy == w.Own || by == nil || by.Phase == state.Fenced || by.Dead(w.Now, w.CrashedAfter)
+}
+
+// hasCrashed reports whether the run with the mark has crashed: its command no longer renews its announcement, or ended
+// with unfinished work.
+func (w *World) hasCrashed(mark string) bool {
+	return mark != "" && w.isDead(w.runs[state.NonceOf(mark)])
 }

@@ -125,25 +125,6 @@ const (
 	claimPlan = "claim it for the lease that serves it"
 )
 
-// healed makes a definition of the deployment group the repair of a problem: the one that the ledger keeps, or
-// else one from a file.
-func healed(w *World, x state.Problem, g lease.Group) state.Problem {
-	if w.mayHeal(g) {
-		return fill(x, x.Problem, x.Message, keptPlan, &state.Fix{Do: state.Heal, Group: g, Kept: true})
-	}
-	return x.ByDefinition(g)
-}
-
-// byPruning is healed with pruning. It deletes objects that serve and are not in the definition, so the user must
-// name the problem.
-func byPruning(w *World, x state.Problem, g lease.Group) state.Problem {
-	if x = healed(w, x, g); !x.Manual {
-		x = x.ByName()
-		x.Plan, x.Fix.Prune = keptPlan+", and remove what is of another", true
-	}
-	return x
-}
-
 // terminating is the problem of an object that was deleted, and is kept by finalizers. Until it is gone nobody else can take its thing: a
 // claim has its name, and the claim of a route or a Service goes after it.
 func terminating(base state.Problem, finalizers []string, o state.ObjectRef) state.Problem {

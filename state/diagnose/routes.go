@@ -231,3 +231,19 @@ func recordText(r dns.Record) string {
 	}
 	return text
 }
+
+// recordsByHost returns the DNS records of each host.
+func recordsByHost(all []OwnRecord) map[string][]OwnRecord {
+	of := map[string][]OwnRecord{}
+	for _, r := range all {
+		of[r.Object.Host] = append(of[r.Object.Host], r)
+	}
+	return of
+}
+
+// oldest returns the use that has been there for longest.
+func oldest(uses []state.Use) state.Use {
+	return slices.MinFunc(uses, func(a, b state.Use) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.String(), b.String()))
+	})
+}
