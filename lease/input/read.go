@@ -37,7 +37,7 @@ type Options struct {
 	Unleased bool
 }
 
-// All is Read that returns all definitions.
+// All returns all definitions that Read yields.
 func All(ctx context.Context, r io.Reader, file string, opt Options) (defs []*lease.Definition, problems lease.Problems, err error) {
 	problems, err = Read(ctx, r, file, opt, func(def *lease.Definition) error {
 		defs = append(defs, def)
@@ -46,10 +46,9 @@ func All(ctx context.Context, r io.Reader, file string, opt Options) (defs []*le
 	return defs, problems, err
 }
 
-// Read reads a stream of documents and yields one definition per lease, in the order of the input. It does not yield
-// documents with errors, and continues with the next document unless a document is too large. The error is that of the
-// reader, of yield or of the context, and ends reading at once. Documents are parsed concurrently; memory does not grow
-// with their number.
+// Read reads a stream of documents and yields the definitions in each, in the order of the input. It yields none of a document
+// with errors, and continues with the next document unless one is too large. The error is that of the reader, of yield or of the
+// context, and ends reading at once. Documents are parsed concurrently; memory does not grow with their number.
 func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func(*lease.Definition) error) (lease.Problems,
 	error) {
 	var problems lease.Problems

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -153,16 +154,11 @@ func NewTransfer(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "transfer (HOST|ADDRESS|ENDPOINT)... --to LEASE [-f FILE]",
 		Short: "Move host names and addresses to another lease of the same owner",
-		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
-				return usage.Errorf("name the hosts or addresses to transfer")
-			case f.to == "":
+		Args:  flags.Args(1, math.MaxInt, "name the hosts or addresses to transfer"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.to == "" {
 				return usage.Errorf("--to is missing: the lease that is to hold them")
 			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
 			things, err := flags.ParseThings(args, thing.Host, thing.Address, thing.Endpoint)
 			if err != nil {
 				return err

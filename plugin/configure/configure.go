@@ -182,12 +182,7 @@ func newExplain(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [KEY]",
 		Short: "Explain the keys of the configuration and of lease definitions",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usage.Errorf("name one key, not %d", len(args))
-			}
-			return nil
-		},
+		Args:  flags.Args(0, 1, "name one key"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			roots, err := manifests.Schemas()
 			if err != nil {

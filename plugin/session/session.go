@@ -195,14 +195,14 @@ func (c *Session) Complete(offer func(ctx context.Context, cluster *cluster.Clus
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return beginning(out, toComplete), cobra.ShellCompDirectiveNoFileComp
+		return matching(out, toComplete), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// beginning returns the words that begin as one does, each once.
-func beginning(words []string, with string) []string {
+// matching returns the words that begin with what was typed, sorted, each once.
+func matching(words []string, typed string) []string {
 	slices.Sort(words)
-	return slices.Compact(slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, with) }))
+	return slices.Compact(slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, typed) }))
 }
 
 // ReadConfigFile reads the file of --config into ConfigText, once: it may be a pipe, which a second read finds empty.
@@ -316,7 +316,7 @@ func (c *Session) completeConnection(root *cobra.Command) {
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return beginning(names(raw), toComplete), cobra.ShellCompDirectiveNoFileComp
+			return matching(names(raw), toComplete), cobra.ShellCompDirectiveNoFileComp
 		}
 		cobra.CheckErr(root.RegisterFlagCompletionFunc(flag, complete))
 	}
