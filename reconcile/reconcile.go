@@ -207,7 +207,7 @@ func (r *Reconciler) decode(all []*kept.Definition) (by map[lease.Group]Kept, un
 	return by, unread
 }
 
-// ended returns the leases that have no Manifest any more, and that are over: their namespace is gone, or is being deleted; or Akash's
+// ended returns whether the leases that have no Manifest any more are over: their namespace is gone, or is being deleted; or Akash's
 // provider, which deletes a lease's ProviderHosts and ProviderLeasedIPs after its Manifest and before its namespace, has left none. Where
 // there is no Manifest at all, only the namespace counts: they may be elsewhere.
 func (r *Reconciler) ended(ctx context.Context, said []Said, kept map[lease.Group]Kept) (map[lease.Group]bool, error) {
@@ -232,7 +232,9 @@ func (r *Reconciler) ended(ctx context.Context, said []Said, kept map[lease.Grou
 		}
 		for _, o := range all {
 			if whose := state.OwnershipOf(o, lease.ID{}); whose.HasLease && whose.Shared && (whose.Declared || !whose.Ours) {
-				delete(ended, whose.Lease.Group())
+				if g := whose.Lease.Group(); ended[g] {
+					ended[g] = false
+				}
 			}
 		}
 	}

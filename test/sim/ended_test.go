@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/reconcile"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
@@ -211,6 +213,54 @@ func TestReleasesBeforeAKill(t *testing.T) {
 		time.Sleep(time.Hour + time.Second)
 		if err := successor.Forget(t.Context()); err != nil || record() {
 			t.Errorf("what counts no more is still recorded: %v", err)
+		}
+	})
+}
+
+// A lease that has no Manifest any more is over once Akash's provider has deleted its ProviderHosts, also for a reconciler that watches and
+// has looked before: neither a source nor a kept definition says anything else then.
+func TestLeaseEndsWithItsProviderHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, id, other := newScene(t), allLeases()[0], allLeases()[2]
+		w := &world{server: s.server}
+		remember := func() { // and let the watches have told of all
+			w.pasts = nil
+			w.remember()
+		}
+		p := &process{world: w, cluster: connected(t, s.server.RoundTrip)}
+		p.watch()
+		r := reconcile.New(p.watching, s.opts, reconcile.Limits{Manifests: true})
+		said := reconcile.Said{Source: reconcile.OfManifests, Complete: true, Definitions: map[lease.Group]*lease.Definition{}}
+		for i, id := range []lease.ID{id, other} {
+			said.Definitions[id.Group()] = (&invocation{id: id, hosts: []string{fmt.Sprintf("h%d.example.com", i)}}).definition()
+		}
+		r.Says(0, said)
+		remember()
+		if failed, err := r.Work(t.Context(), []lease.Group{id.Group(), other.Group()}); err != nil || len(failed) > 0 {
+			t.Fatal(failed, err)
+		}
+		labels, err := json.Marshal(id.Labels())
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts := "/apis/akash.network/v2beta2/namespaces/" + s.opts.Config.ManifestNamespace + "/providerhosts"
+		s.send(http.MethodPost, hosts+"?fieldManager="+managed.Akash, `{"apiVersion":"akash.network/v2beta2","kind":"ProviderHost","metadata":{"name":"z.example.com","labels":`+string(labels)+`}}`)
+		said.Definitions = map[lease.Group]*lease.Definition{other.Group(): said.Definitions[other.Group()]}
+		r.Says(0, said)
+		over := func() []lease.Group {
+			remember()
+			view, err := r.Look(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return view.Over()
+		}
+		if got := over(); len(got) > 0 {
+			t.Fatalf("over with a ProviderHost are %v", got)
+		}
+		s.send(http.MethodDelete, hosts+"/z.example.com", "")
+		if got := over(); !slices.Equal(got, []lease.Group{id.Group()}) {
+			t.Errorf("over without one are %v", got)
 		}
 	})
 }
