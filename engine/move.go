@@ -256,7 +256,8 @@ func (v view) moved() (done map[Key]bool, left []error) {
 	done = map[Key]bool{}
 	for _, m := range v.want.Move.Routes {
 		if v.want.Move.Awaits {
-			done[keyOf(m.Old)] = !v.isWaiting(m)
+			unknown := func(k Key) bool { return !v.f.served[k] }
+			done[keyOf(m.Old)] = !v.t.Settings.Waits || !v.isWaiting(m) && !slices.ContainsFunc(append([]Key{m.New}, m.With...), unknown)
 			continue
 		}
 		if err := v.staying(m); err != nil {

@@ -316,6 +316,13 @@ func (s *story) end(c *command, i int) {
 			fmt.Fprintf(&s.out, "; %v", why)
 		}
 	}
+	if m := c.wants[i].Move; m != nil {
+		for _, r := range m.Routes {
+			if k := (engine.Key{Kind: r.Old.Kind, Namespace: r.Old.Live.GetNamespace(), Name: r.Old.Live.GetName()}); !o.Moved[k] {
+				fmt.Fprintf(&s.out, "; %s stays", k)
+			}
+		}
+	}
 	for _, f := range o.Facts {
 		if f.Found == engine.Withheld || f.Found == engine.Beside {
 			fmt.Fprintf(&s.out, "; %s %s", f.Name, f.Found)
