@@ -172,3 +172,24 @@ func TestChangedObjectsAreLeft(t *testing.T) {
 		})
 	}
 }
+
+// What the engine deletes for a problem rests on the claims by which that was found, as they are in the command's turn: routes and DNS records
+// whose claim says something else by then stay for the next call.
+func TestClaimsOfWhatGoesAreReadAgain(t *testing.T) {
+	live := []*unstructured.Unstructured{ot.Ours(ot.DNSRecord(ot.Shop, "shop.example.com")), ot.Ours(ot.Ingress(ot.Shop, "shop.example.com", "/"))}
+	c, err := cluster.OfObjects(live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range live {
+		for _, do := range []state.Way{state.DeleteObjects, state.Reject} {
+			r := repairOf(Options{}, []*state.Claim{ot.Host(ot.Blog, "shop.example.com")}, live...) // nobody holds it any more
+			r.command = command.New(c, command.Options{Config: config.Default(), DryRun: command.DryRunClient})
+			fix := &state.Fix{Do: do, Objects: []state.ObjectRef{observed.RefOf(kinds.Of(o.GetKind()), o)}}
+			r.problems = []state.Problem{{Problem: state.StrayRecord, Thing: "shop.example.com", Lease: ot.Shop.String(), Fix: fix}}
+			if err := r.fixByEngine(t.Context(), fix); !errors.Is(err, report.ErrChanged) {
+				t.Errorf("%s of %s: %v", do, o.GetKind(), err)
+			}
+		}
+	}
+}
