@@ -280,14 +280,13 @@ func (r *repair) checkClaims(ctx context.Context, thing string) error {
 	if strings.Contains(thing, "/") { // an object, or a lease
 		return nil
 	}
-	name := state.HostName(thing)
+	names := []string{state.HostName(thing)}
 	if a, err := netip.ParseAddr(thing); err == nil {
-		name = state.AddressName(a)
-	} else if r.snapshot.Claim(state.EndpointName(thing)) != nil {
-		name = state.EndpointName(thing)
+		names = []string{state.AddressName(a)}
+	} else if strings.Contains(thing, "-ip-") { // a sharing key, if not a host
+		names = append(names, state.EndpointName(thing))
 	}
-	names := []string{name}
-	if over := state.WildcardOver(thing); over != "" && r.snapshot.Claim(name) == nil {
+	if over := state.WildcardOver(thing); over != "" && r.snapshot.Claim(names[0]) == nil {
 		names = append(names, state.HostName(over))
 	}
 	for _, name := range names {

@@ -193,3 +193,21 @@ func TestClaimsOfWhatGoesAreReadAgain(t *testing.T) {
 		}
 	}
 }
+
+// The claim on an IP endpoint is read again, also if there was none.
+func TestClaimOfAnEndpointIsReadAgain(t *testing.T) {
+	made := ot.Object(kinds.Kind{GroupVersionKind: cluster.Leases.GroupVersion().WithKind("Lease")}, ot.Shop, state.EndpointName(ot.Key(ot.Shop)), nil)
+	made.SetNamespace(config.Default().LedgerNamespace)
+	made.SetLabels(map[string]string{state.LabelKind: string(state.Endpoint)})
+	for _, live := range [][]*unstructured.Unstructured{nil, {made}} {
+		c, err := cluster.OfObjects(live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := repairOf(Options{}, nil)
+		r.command = command.New(c, command.Options{Config: config.Default(), DryRun: command.DryRunClient})
+		if err := r.checkClaims(t.Context(), ot.Key(ot.Shop)); errors.Is(err, report.ErrChanged) != (live != nil) {
+			t.Errorf("with %d: %v", len(live), err)
+		}
+	}
+}
