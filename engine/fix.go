@@ -227,9 +227,13 @@ func (v view) readGone() (out Step) {
 		if f.isRead() && v.reading().sent <= v.w.Turn.Alone {
 			return v.readOwner(v.w.Turn.Alone, "whether anything serves it by now")
 		}
+		after := max(v.w.Turn.Alone, v.changed())
+		if f.Claim != nil { // what is written of it rests on that as well
+			after = max(after, v.w.see(f.Claim.Name()).Read)
+		}
 		for _, k := range v.underneath(f) {
 			asks := func(r Request) bool { return r.On == k }
-			if now, read := v.w.lives[k]; (!read || now.sent <= max(v.w.Turn.Alone, v.changed())) && !slices.ContainsFunc(out.Requests, asks) {
+			if now, read := v.w.lives[k]; (!read || now.sent <= after) && !slices.ContainsFunc(out.Requests, asks) {
 				why := "what Akash's programs say now"
 				if k.Kind == kinds.Namespace {
 					why = "whether it is still gone"
