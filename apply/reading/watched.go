@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/admission"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
@@ -69,15 +70,7 @@ func (w *Watched) follow(ctx context.Context, c *cluster.Cluster, l ledger.Ledge
 			w.put(l, change.Name, change.Meta)
 		}
 	}
-	if !w.now.NeedsGateways() {
-		w.now.SetGateways(nil)
-		return nil
-	}
-	gateways, err := Gateways(ctx, c)
-	if err == nil {
-		w.now.SetGateways(gateways)
-	}
-	return err
+	return nil
 }
 
 var isClaim = func() labels.Selector {
@@ -132,26 +125,53 @@ func readWatched(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how R
 	return s, err
 }
 
-// read returns a snapshot of what is watched, with the runs on claims as the ledger knows them.
+// read returns a snapshot of what is watched, with the runs on claims as the ledger knows them. No request is sent while others wait.
 func (w *Watched) read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading) (*observed.Snapshot, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.follow(ctx, c, l); err != nil {
-		return nil, err
-	}
-	lacks := map[kinds.Kind]bool{}
-	for _, kind := range how.kinds() {
+	lacks, reads := map[kinds.Kind]bool{}, []kinds.Kind(nil)
+	for _, kind := range how.kinds() { // before the changes are taken over: all that there was of it is among them
 		switch err := c.IsWatched(kind.Resource()); {
 		case err == nil:
-			w.now.Reads(kind)
+			reads = append(reads, kind)
 		case cluster.IsMissingKind(err) && kinds.Optional(kind):
 			lacks[kind] = true
 		default:
 			return nil, err
 		}
 	}
+	s, err := w.take(ctx, c, l, how, reads, nil, false)
+	if err == nil && s == nil {
+		var gateways admission.Gateways
+		if gateways, err = Gateways(ctx, c); err == nil {
+			s, err = w.take(ctx, c, l, how, reads, gateways, true)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Lacks = lacks
+	return s, nil
+}
+
+// take takes over what has changed, and returns what is there of kinds; nothing if Gateways count, and it is not known which there are.
+func (w *Watched) take(
+	ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading, reads []kinds.Kind, gateways admission.Gateways, known bool,
+) (*observed.Snapshot, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch err := w.follow(ctx, c, l); {
+	case err != nil:
+		return nil, err
+	case !w.now.NeedsGateways():
+		gateways = nil
+	case !known:
+		return nil, nil //nolint:nilnil // they are to be read
+	}
+	w.now.SetGateways(gateways)
+	for _, kind := range reads {
+		w.now.Reads(kind)
+	}
 	s := w.now.Snapshot()
-	s.HoldersOnly, s.Lacks, s.Definitions = how.Holders, lacks, map[string]*kept.Definition{}
+	s.HoldersOnly, s.Definitions = how.Holders, map[string]*kept.Definition{}
 	for _, g := range how.Definitions {
 		if d := w.definitions[kept.Name(g)]; d != nil && (!how.Holders || len(s.Claims.Held(g)) > 0) {
 			s.Definitions[d.Name] = d

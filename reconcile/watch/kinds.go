@@ -58,12 +58,12 @@ func wholeOf(kind schema.GroupVersionKind) client.Object {
 func (r *reconciler) watchAll(ctx context.Context) error {
 	cfg := r.opts.Command.Config
 	all := []watching{
-		{cluster.Leases, metaOf(leaseKind), cfg.LedgerNamespace, true, nil, nil}, {cluster.Namespaces, metaOf(kinds.Namespace.GroupVersionKind), "", true, nil, nil},
-		{nodes, wholeOf(nodeKind), "", false, nil, nil}, {kinds.Deployment.Resource(), wholeOf(kinds.Deployment.GroupVersionKind), manifests.OperatorsNamespace, false, nil, nil},
-		{kinds.Manifest.Resource(), wholeOf(kinds.Manifest.GroupVersionKind), cfg.ManifestNamespace, true, nil, nil},
+		{cluster.Leases, metaOf(leaseKind), cfg.LedgerNamespace, true, nil, nil, nil}, {cluster.Namespaces, metaOf(kinds.Namespace.GroupVersionKind), "", true, nil, nil, nil},
+		{nodes, wholeOf(nodeKind), "", false, nil, nil, nil}, {kinds.Deployment.Resource(), wholeOf(kinds.Deployment.GroupVersionKind), manifests.OperatorsNamespace, false, nil, nil, nil},
+		{kinds.Manifest.Resource(), wholeOf(kinds.Manifest.GroupVersionKind), cfg.ManifestNamespace, true, nil, nil, nil},
 	}
 	for _, k := range slices.Concat(kinds.OfLease, kinds.Others, kinds.Pools, kinds.RecordsOf(cfg)) {
-		all = append(all, watching{k.Resource(), wholeOf(k.GroupVersionKind), "", true, nil, nil})
+		all = append(all, watching{k.Resource(), wholeOf(k.GroupVersionKind), "", true, nil, nil, nil})
 	}
 	for _, one := range all {
 		if err := r.watch(ctx, one); err != nil {
@@ -80,8 +80,8 @@ type watching struct {
 	namespace string
 	required  bool
 	informer  cache.Informer
-	// told says that all that there was at first was told.
-	told clientcache.InformerSynced
+	// synced says that all that there was at first was listed, told that it was told.
+	synced, told clientcache.InformerSynced
 }
 
 // may reports whether this user may watch a resource.
@@ -138,7 +138,7 @@ func (r *reconciler) watch(ctx context.Context, w watching) error {
 	if err != nil {
 		return err
 	}
-	w.informer, w.told = informer, told.HasSynced
+	w.informer, w.synced, w.told = informer, informer.HasSynced, told.HasSynced
 	r.watched.mu.Lock()
 	r.watched.kinds[resource] = w
 	delete(r.watched.missing, resource)

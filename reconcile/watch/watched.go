@@ -43,7 +43,7 @@ type watched struct {
 	missing map[schema.GroupVersionResource]bool
 
 	telling sync.Mutex
-	// changed are the objects that have changed since Changes was called, nil for one that is gone. asked is true once it was.
+	// changed are the objects that have changed since Changes has told of them, nil for one that is gone. asked is true once it was called.
 	changed map[cluster.Change]client.Object
 	asked   bool
 }
@@ -52,7 +52,7 @@ type watched struct {
 func (w *watched) kindOf(resource schema.GroupVersionResource, namespace string) (schema.GroupVersionKind, error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	if of, ok := w.kinds[resource]; ok && (of.namespace == "" || of.namespace == namespace) {
+	if of, ok := w.kinds[resource]; ok && (of.namespace == "" || of.namespace == namespace) && of.synced() {
 		return of.object.GetObjectKind().GroupVersionKind(), nil
 	}
 	if w.missing[resource] {
@@ -129,18 +129,22 @@ func (w *watched) tell(resource schema.GroupVersionResource, was, now client.Obj
 	}
 }
 
-// Has returns nil for a resource that is watched in all namespaces.
+// Has returns nil for a resource that is watched in all namespaces, and of which all that there was at first is known.
 func (w *watched) Has(resource schema.GroupVersionResource) error {
 	_, err := w.kindOf(resource, "")
 	return err
 }
 
-// Changes returns each object that has changed since it was called last, as it is: at first all that are watched.
+// Changes returns each object that has changed since it was called last, as it is: at first all that are watched. A kind that cannot be
+// listed keeps nobody from what is known of others, but for the ledger and the namespaces, on which everything rests.
 func (w *watched) Changes(ctx context.Context) (changes []cluster.Change, err error) {
 	w.mu.RLock()
 	var told []clientcache.InformerSynced
-	for _, of := range w.kinds {
-		told = append(told, of.told)
+	of := map[schema.GroupVersionResource]bool{}
+	for resource, one := range w.kinds {
+		if of[resource] = one.synced() || resource == cluster.Leases || resource == cluster.Namespaces; of[resource] {
+			told = append(told, one.told)
+		}
 	}
 	w.mu.RUnlock()
 	if !clientcache.WaitForCacheSync(ctx.Done(), told...) { // what there was at first was told
@@ -149,6 +153,10 @@ func (w *watched) Changes(ctx context.Context) (changes []cluster.Change, err er
 	w.telling.Lock()
 	defer w.telling.Unlock()
 	for change, now := range w.changed {
+		if !of[change.Resource] {
+			continue
+		}
+		delete(w.changed, change)
 		switch now := now.(type) {
 		case *unstructured.Unstructured:
 			change.Object = now
@@ -157,7 +165,7 @@ func (w *watched) Changes(ctx context.Context) (changes []cluster.Change, err er
 		}
 		changes = append(changes, change)
 	}
-	w.changed, w.asked = nil, true
+	w.asked = true
 	return changes, nil
 }
 
