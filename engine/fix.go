@@ -70,6 +70,44 @@ func (v view) fixes() []Fix {
 	return v.want.Release.Fixes
 }
 
+// apart is a step of fixes, of which one may fail while the others go on: what rests on a claim, or on an object, alone.
+func (v view) apart(s Step) Step {
+	if v.fixes() == nil {
+		return s
+	}
+	s.Requests = slices.Clone(s.Requests)
+	for i := range s.Requests {
+		switch s.Requests[i].On.(type) {
+		case OfClaim, OfObject, Key:
+			s.Requests[i].Optional = true
+		}
+	}
+	return s
+}
+
+// refusal returns why the API server has refused what a fix asked for; nil if it has not.
+func (v view) refusal(f Fix) error {
+	var known []string
+	if c := f.Claim; c != nil {
+		if err := v.f.refused[c.Name()]; err != nil && v.w.see(c.Name()).Misses >= v.t.Settings.Tries {
+			return fmt.Errorf("%s %s could not be given up: %w", c.Kind, c.Thing, err)
+		}
+		known = append(known, c.Name())
+	}
+	for _, o := range f.Objects {
+		known = append(known, string(o.UID()))
+	}
+	for _, k := range v.underneath(f) {
+		known = append(known, k.String())
+	}
+	for _, what := range known {
+		if err := v.f.refused[what]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // becomes returns an allocation as it stays.
 func (f Fix) becomes(p state.Part) state.Part {
 	switch f.Stay {
@@ -89,8 +127,11 @@ func (f Fix) isOf(c *state.Claim, key string) bool {
 }
 
 // isUnfounded reports whether what a fix rests on is not as it was seen: its allocations, the namespace that was gone, what was declared, or
-// that nothing served what nothing was to serve.
+// that nothing served what nothing was to serve; or the API server has refused something of it.
 func (v view) isUnfounded(f Fix) bool {
+	if v.refusal(f) != nil {
+		return true
+	}
 	var c *state.Claim
 	of := v.reading().snapshot
 	if f.Claim != nil {
@@ -221,7 +262,7 @@ func (v view) underneath(f Fix) (out []Key) {
 // readGone reads in the command's turn whether what fixes rest on is still so, as far as objects say it.
 func (v view) readGone() (out Step) {
 	for _, f := range v.fixes() {
-		if v.isFixed(f) {
+		if v.isFixed(f) || v.refusal(f) != nil {
 			continue
 		}
 		if f.isRead() && v.reading().sent <= v.w.Turn.Alone {
@@ -360,6 +401,8 @@ func (v view) fixed() (out []error) {
 		switch i := slices.IndexFunc(f.Objects, changed); {
 		case v.isFixed(f):
 			out = append(out, nil)
+		case v.refusal(f) != nil:
+			out = append(out, v.refusal(f))
 		case i >= 0:
 			out = append(out, fmt.Errorf("%s was changed meanwhile; it stays, and its host is to be looked at again", f.Objects[i]))
 		default:

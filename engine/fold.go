@@ -125,6 +125,9 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	case DeleteObject, Withdraw:
 		f.foldDelete(r, a, sent, answered, w.Clock)
 		on := On[OfObject](r)
+		if r.Optional && a.Stale && f.objects[on.Object.UID()].misses >= t.Settings.Tries {
+			f.refused[r.known()] = inVain(keyOf(on.Object), "deleted", on.Object.Live, a.Err)
+		}
 		if s := f.objects[on.Object.UID()]; !a.Stale && !s.there && r.Verb == DeleteObject {
 			w.seeLive(keyOf(on.Object), nil, sent, answered)
 		}
@@ -156,6 +159,9 @@ func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
 	if r.Fails != "" {
 		err = fmt.Errorf("%s: %w", r.Fails, err)
 	}
+	if e := r.Event; e != nil && !r.Back && r.WritesClaim() && (e.Action == report.Released || e.Action == report.Pruned) {
+		err = fmt.Errorf("%s %s could not be released: %w", e.Kind, e.Thing, err)
+	}
 	switch {
 	case r.Back, r.Optional:
 		f.refused[r.known()] = err
@@ -168,8 +174,6 @@ func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
 		}
 	case r.Verb == Announce, r.Verb == Undo:
 		w.Turn.Err = cmp.Or(w.Turn.Err, err)
-	case f.failed == nil && r.Event != nil && r.WritesClaim() && (r.Event.Action == report.Released || r.Event.Action == report.Pruned):
-		f.failed = fmt.Errorf("%s %s could not be released: %w", r.Event.Kind, r.Event.Thing, err)
 	case f.failed == nil:
 		f.failed = err
 	}

@@ -35,7 +35,7 @@ func Next(w *World, t *Transaction, place int, m *Memo) Step {
 		return s
 	}
 	for _, part := range parts {
-		s := v.limited(part(v))
+		s := v.apart(v.limited(part(v)))
 		switch {
 		case s.idle():
 			continue

@@ -108,7 +108,7 @@ type Request struct {
 	Verb Verb
 	// On is what the verb is done to, or by; nil for what needs no word.
 	On fmt.Stringer
-	// Optional is true for a write without which the work goes on, Back for one that gives something back. Early is true for a reading of what
+	// Optional is true for what may fail while the work goes on, Back for one that gives something back. Early is true for a reading of what
 	// was not read yet: it needs no turn.
 	Optional, Back, Early bool
 	// Changes is what the request changes, if that is asked for.

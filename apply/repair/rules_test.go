@@ -211,3 +211,23 @@ func TestClaimOfAnEndpointIsReadAgain(t *testing.T) {
 		}
 	}
 }
+
+// Each fix has its own result: how the work on its lease has ended says why only of those that were not done.
+func TestResultOf(t *testing.T) {
+	denied, lost := errors.New("a webhook denies it"), errors.New("the API server is away")
+	for name, tt := range map[string]struct {
+		fixed       []error
+		ended, want error
+	}{
+		"done":                        {[]error{nil}, nil, nil},
+		"done before the end":         {[]error{nil}, lost, nil},
+		"refused":                     {[]error{denied}, lost, denied},
+		"not done, as it has changed": {[]error{report.ErrChanged}, nil, report.ErrChanged},
+		"not done, as the work ended": {[]error{report.ErrChanged}, lost, lost},
+		"nothing was read":            {nil, lost, lost},
+	} {
+		if got := resultOf(tt.fixed, 0, tt.ended); got != tt.want { //nolint:errorlint // it is the error itself
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

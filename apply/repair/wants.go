@@ -121,9 +121,20 @@ func (r *repair) fixAll(ctx context.Context) {
 	}
 	for _, one := range leases {
 		for i, f := range of[one.Want.Request.Lease.Group()] {
-			r.fixed[f] = cmp.Or(one.Err(), one.Outcome.Fixed[i])
+			r.fixed[f] = resultOf(one.Outcome.Fixed, i, one.Err())
 		}
 	}
+}
+
+// resultOf is why a fix was not done, nil if it was: whatever has ended the work on its lease later changes nothing of what was done.
+func resultOf(fixed []error, i int, ended error) error {
+	switch {
+	case i >= len(fixed): // nothing was read
+		return ended
+	case errors.Is(fixed[i], report.ErrChanged):
+		return cmp.Or(ended, fixed[i])
+	}
+	return fixed[i]
 }
 
 // work lets the engine work on wants, by what the problems were found in, and reads that again only if others may have changed it. It
