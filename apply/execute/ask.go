@@ -111,16 +111,12 @@ func (l *loop) removePool(ctx context.Context, x *executor.Executor, pool engine
 	if action == report.Released { // claims are released, objects deleted
 		action = report.Deleted
 	}
-	for _, kind := range append(slices.Clone(kinds.Advertisements), kinds.IPAddressPool) {
-		live := x.Snapshot.At(kind, l.command.Options.Config.IP.MetalLBNamespace, config.AddressPoolName(pool.Address))
-		if live == nil {
-			continue
-		}
-		if err := x.Remove(ctx, observed.Object{Kind: kind, Live: live}, action); err != nil {
-			return err
-		}
+	namespace, name := l.command.Options.Config.IP.MetalLBNamespace, config.AddressPoolName(pool.Address)
+	err := x.RemoveAdvertisements(ctx, namespace, name, action)
+	if live := x.Snapshot.At(kinds.IPAddressPool, namespace, name); live != nil && err == nil {
+		err = x.Remove(ctx, observed.Object{Kind: kinds.IPAddressPool, Live: live}, action)
 	}
-	return nil
+	return err
 }
 
 // announced reports whether another command has announced itself for a deployment group.

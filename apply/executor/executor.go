@@ -275,6 +275,18 @@ func (x *Executor) Remove(ctx context.Context, o observed.Object, action report.
 	return err
 }
 
+// RemoveAdvertisements deletes this program's advertisements of a pool, as they were read.
+func (x *Executor) RemoveAdvertisements(ctx context.Context, namespace, pool string, action report.Action) error {
+	for _, kind := range kinds.Advertisements {
+		if live := x.Snapshot.At(kind, namespace, pool); live != nil && live.GetLabels()[lease.LabelOurs] == "true" {
+			if err := x.Remove(ctx, observed.Object{Kind: kind, Live: live}, action); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Withdraw removes this program's fields from an object that stays because Akash's provider created it. It changes
 // nothing of an object that this program created and Akash's operator keeps: the program owns most of its fields, and
 // the operator needs them.

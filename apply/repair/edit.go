@@ -172,8 +172,13 @@ func (r *repair) narrow(ctx context.Context, f *state.Fix) (note string, err err
 			return "", err
 		}
 	}
-	if f.Unused {
-		_, now, err := reading.Addresses(ctx, r.command.Cluster, r.command.Options.Config.LedgerNamespace)
+	pool, c := f.Object(), r.command.Cluster
+	live, err := c.Get(ctx, kinds.IPAddressPool, pool.Namespace, pool.Name) // another repair may have written it
+	if err != nil || live == nil || string(live.GetUID()) != pool.UID {
+		return note, err
+	}
+	if f.Unused { // after the pool, to which the write is pinned
+		_, now, err := reading.Addresses(ctx, c, r.command.Options.Config.LedgerNamespace)
 		if err != nil {
 			return "", err
 		}
@@ -182,11 +187,6 @@ func (r *repair) narrow(ctx context.Context, f *state.Fix) (note string, err err
 				return "", report.ErrChanged
 			}
 		}
-	}
-	// Read the pool again: another repair may have written it.
-	live, err := r.command.Cluster.Get(ctx, kinds.IPAddressPool, f.Object().Namespace, f.Object().Name)
-	if err != nil || live == nil || string(live.GetUID()) != f.Object().UID {
-		return note, err
 	}
 	rest, changed := state.AddressesWithout(live, f.Ranges)
 	switch {
@@ -199,15 +199,13 @@ func (r *repair) narrow(ctx context.Context, f *state.Fix) (note string, err err
 		}
 		return note, asChanged(r.send(ctx, kinds.IPAddressPool, live, edit{manager: lease.FieldManager, applies: o}))
 	}
-	x := executor.New(command.New(r.command.Cluster, r.options()), state.Request{})
-	for _, kind := range kinds.Advertisements {
-		if o := r.snapshot.At(kind, live.GetNamespace(), live.GetName()); o != nil && o.GetLabels()[lease.LabelOurs] == "true" {
-			if err := x.Remove(ctx, observed.Object{Kind: kind, Live: o}, report.Deleted); err != nil {
-				return "", err
-			}
-		}
+	x := executor.New(command.New(c, r.options()), state.Request{})
+	x.Snapshot = r.snapshot
+	if err := x.RemoveAdvertisements(ctx, pool.Namespace, pool.Name, report.Deleted); err != nil {
+		return "", err
 	}
-	return note, x.Remove(ctx, observed.Object{Kind: kinds.IPAddressPool, Live: live}, report.Deleted)
+	err = c.DeletePinned(ctx, kinds.IPAddressPool, pool.Namespace, pool.Name, live.GetUID(), live.GetResourceVersion())
+	return note, asChanged(c.Explain(err, "delete", kinds.IPAddressPool.Resource()))
 }
 
 // The writes of single objects of the ledger, each pinned to how it was read.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/golden"
+	"github.com/akash-net/kubectl-akash-net/test/sim/simtest"
 )
 
 // repairOf is the repair of a cluster with these claims and objects.
@@ -228,6 +231,40 @@ func TestResultOf(t *testing.T) {
 	} {
 		if got := resultOf(tt.fixed, 0, tt.ended); got != tt.want { //nolint:errorlint // it is the error itself
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A pool that is written while it is looked whether anything uses its addresses stays as it is, whether it is to be narrowed or deleted.
+func TestPoolIsNarrowedAsItWasRead(t *testing.T) {
+	for _, text := range []string{"203.0.113.0-203.0.113.3", "203.0.113.0-203.0.113.1"} {
+		taken, err := config.ParseRange(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, written := range []bool{false, true} {
+			cfg := config.Default()
+			s := simtest.New(t, cfg.IP.MetalLBNamespace, cfg.LedgerNamespace)
+			at := "/apis/metallb.io/v1beta1/namespaces/" + cfg.IP.MetalLBNamespace + "/ipaddresspools/pool"
+			s.Put(lease.FieldManager, at, map[string]any{
+				"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool", "metadata": map[string]any{"name": "pool", "labels": map[string]any{lease.LabelOurs: "true"}},
+				"spec": map[string]any{"addresses": []any{"203.0.113.0-203.0.113.3"}},
+			})
+			pool := s.Get(at)
+			s.Before = func(method, path string) (int, bool) {
+				if written && method == http.MethodGet && strings.HasSuffix(path, "/services") {
+					s.Merge(at, `{"metadata":{"annotations":{"a":"b"}}}`)
+				}
+				return 0, false
+			}
+			r := repairOf(Options{}, nil, pool)
+			r.command = command.New(s.Connect(), command.Options{Config: cfg, Concurrency: 1})
+			fix := &state.Fix{Do: state.NarrowPool, Objects: []state.ObjectRef{observed.RefOf(kinds.IPAddressPool, pool)}, Ranges: []config.Range{taken}, Unused: true}
+			_, err := r.narrow(t.Context(), fix)
+			is := s.Get(at)
+			if stays := is != nil && reflect.DeepEqual(is.Object["spec"], pool.Object["spec"]); stays != written || errors.Is(err, report.ErrChanged) != written || !written && err != nil {
+				t.Errorf("%s, written %t: stays %t, %v", text, written, stays, err)
+			}
 		}
 	}
 }
