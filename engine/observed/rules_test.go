@@ -37,6 +37,20 @@ func TestWithClaim(t *testing.T) {
 	}
 }
 
+// What an object may serve is by the claims of the snapshot that is asked.
+func TestNearWithClaim(t *testing.T) {
+	address := ot.Address(ot.Shop, "203.0.113.7", 80)
+	before := ot.Snapshot(nil, ot.Ours(ot.ProviderLeasedIP(ot.Shop, 80)))
+	near := func(s *observed.Snapshot) []string { return s.Written.Of(ot.Shop.Group())[0].Near }
+	if got := near(before); len(got) > 0 {
+		t.Errorf("without a claim it may serve %v", got)
+	}
+	after := before.WithClaim(address.Name(), address)
+	if got := near(after); !slices.Equal(got, []string{address.Name()}) || len(near(before)) > 0 {
+		t.Errorf("it may serve %v, and before %v", got, near(before))
+	}
+}
+
 // An object that is read again is found in its place and in its order; who has the former snapshot sees no change.
 func TestWith(t *testing.T) {
 	route := func(host, spec string) *unstructured.Unstructured {

@@ -228,12 +228,14 @@ func (s *Snapshot) With(kind kinds.Kind, namespace, name string, now *unstructur
 	return &out
 }
 
-// WithClaim is With for a claim.
+// WithClaim is With for a claim. What objects are is found anew: what they may serve depends on claims.
 func (s *Snapshot) WithClaim(name string, now *state.Claim) *Snapshot {
 	out := *s
 	as := *s.Addresses
 	out.Claims, out.Addresses = out.Claims.share(), as.Share()
 	out.PutClaim(name, now)
+	out.ask()
+	out.Gateway = s.Gateway
 	return &out
 }
 
