@@ -18,7 +18,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/install"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
+	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
+	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -41,7 +43,7 @@ type edit struct {
 type editing func(*repair, *state.Fix, *unstructured.Unstructured) (edit, error)
 
 // edits are the writes of single objects that fix problems, one after the other. The first one is pinned to the object as the problem was
-// found, the others to it as the one before has left it.
+// found, the others to what it said when the one before had been written.
 var edits = map[state.Way][]editing{
 	state.RewriteRoute:      {rewriteRoute},
 	state.SetSharingKey:     {setSharingKey},
@@ -56,15 +58,21 @@ var edits = map[state.Way][]editing{
 func (r *repair) edit(ctx context.Context, f *state.Fix) error {
 	kind, live := kinds.Of(f.Object().Kind), r.live(f.Object())
 	for i, of := range edits[f.Do] {
+		unclear := false
 		err := r.command.Cluster.Rewrite(ctx, kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
-			if i == 0 && now.GetResourceVersion() != live.GetResourceVersion() {
-				return nil, report.ErrChanged
-			}
 			e, err := of(r, f, now)
-			if err != nil || e.applies == nil && e.patch == nil {
+			same := now.GetResourceVersion() == live.GetResourceVersion() || i > 0 && engine.SameRoute(now, live) // a controller writes the status
+			switch done := e.isDone(kind, now); {
+			case !same && !(unclear && done):
+				return nil, report.ErrChanged
+			case err != nil || done:
 				return nil, err
 			}
-			return func(ctx context.Context) error { return r.send(ctx, kind, now, e) }, nil
+			return func(ctx context.Context) error {
+				err := r.send(ctx, kind, now, e)
+				unclear = err != nil && cluster.IsUnclear(err)
+				return err
+			}, nil
 		})
 		switch {
 		case errors.Is(err, cluster.ErrMoving):
@@ -79,6 +87,11 @@ func (r *repair) edit(ctx context.Context, f *state.Fix) error {
 		live, r.snapshot = now, r.snapshot.With(kind, now.GetNamespace(), now.GetName(), now) // other fixes of the object write over that
 	}
 	return nil
+}
+
+// isDone reports whether an object is as an edit makes it.
+func (e edit) isDone(kind kinds.Kind, now *unstructured.Unstructured) bool {
+	return e.patch == nil && (e.applies == nil || plan.Unchanged(cluster.Applicable(kind, e.applies), now, e.manager))
 }
 
 // send sends an edit, pinned to the object as it is now.
@@ -119,23 +132,33 @@ func (r *repair) asks(now *unstructured.Unstructured, annotation, value string) 
 
 // dropOtherGrant removes the grant of another address of the family than the one that a Service asks for.
 func dropOtherGrant(r *repair, f *state.Fix, now *unstructured.Unstructured) (edit, error) {
+	uses := state.AddressUses(now)
+	if !slices.ContainsFunc(uses, func(u state.Use) bool { return !u.Granted && u.Address == f.Address }) {
+		return edit{}, report.ErrChanged
+	}
 	other := func(u state.Use) bool {
 		return u.Granted && u.Address != f.Address && u.Address.BitLen() == f.Address.BitLen()
 	}
-	if !slices.ContainsFunc(state.AddressUses(now), other) {
+	if !slices.ContainsFunc(uses, other) {
 		return edit{}, nil
 	}
 	return dropGrant(r, f, now)
 }
 
 // dropGrant removes the granted addresses from a Service's status. The load balancer then grants what the Service asks for.
-func dropGrant(*repair, *state.Fix, *unstructured.Unstructured) (edit, error) {
+func dropGrant(_ *repair, _ *state.Fix, now *unstructured.Unstructured) (edit, error) {
+	if !slices.ContainsFunc(state.AddressUses(now), func(u state.Use) bool { return u.Granted }) {
+		return edit{}, nil
+	}
 	return edit{patch: map[string]any{"status": map[string]any{"loadBalancer": nil}}, subresource: []string{"status"}}, nil
 }
 
 // clearReports removes stale reports from a route's status.
 func clearReports(r *repair, _ *state.Fix, now *unstructured.Unstructured) (edit, error) {
 	field, kept := state.WithoutStale(now, r.routers)
+	if entries, _, _ := unstructured.NestedSlice(now.Object, "status", field); len(kept) == len(entries) {
+		return edit{}, nil
+	}
 	return edit{patch: map[string]any{"status": map[string]any{field: kept}}, subresource: []string{"status"}}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -144,9 +145,10 @@ func TestAsChanged(t *testing.T) {
 
 // An object that has changed since it was read is left for the next call, whichever way it was to be repaired.
 func TestChangedObjectsAreLeft(t *testing.T) {
-	service := ot.Annotated(ot.Ours(ot.Service(ot.Shop, 80, "203.0.113.7")), "metallb.io/allow-shared-ip", "old")
+	service := ot.Annotated(ot.Ours(ot.Service(ot.Shop, 80, "203.0.113.7", "203.0.113.9")), "metallb.io/allow-shared-ip", "old")
 	route := ot.Ours(ot.Ingress(ot.Shop, "shop.example.com", "/"))
 	gateway := ot.Ours(ot.HTTPRoute(ot.Shop, "shop.example.com", "/"))
+	gateway.Object["status"] = map[string]any{"parents": []any{map[string]any{"parentRef": map[string]any{"name": "former"}}}}
 	ref, one := observed.RefOf, func(o state.ObjectRef) []state.ObjectRef { return []state.ObjectRef{o} }
 	for name, fix := range map[string]*state.Fix{
 		"a backend":         {Do: state.RewriteRoute, Objects: one(ref(kinds.Ingress, route)), Part: state.Part{Service: "web", Port: 81}},
@@ -265,6 +267,68 @@ func TestPoolIsNarrowedAsItWasRead(t *testing.T) {
 			if stays := is != nil && reflect.DeepEqual(is.Object["spec"], pool.Object["spec"]); stays != written || errors.Is(err, report.ErrChanged) != written || !written && err != nil {
 				t.Errorf("%s, written %t: stays %t, %v", text, written, stays, err)
 			}
+		}
+	}
+}
+
+// serviceIn is a Service of shop in a server in memory, which was granted the address that it asks for, and a fix with another one.
+func serviceIn(t *testing.T) (s *simtest.Server, at string, r *repair, fix *state.Fix) {
+	t.Helper()
+	service := ot.Service(ot.Shop, 80, "203.0.113.9")
+	s, at = simtest.New(t, service.GetNamespace()), "/api/v1/namespaces/"+service.GetNamespace()+"/services/"+service.GetName()
+	service.SetUID("")
+	service.SetResourceVersion("")
+	s.Put(lease.FieldManager, at, service.Object)
+	s.Merge(at, `{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.9"}]}}}`)
+	live := s.Get(at)
+	s.Before = func(method, path string) (int, bool) { // the server in memory has no subresources: this is its answer, which is lost
+		status := method == http.MethodPatch && path == at+"/status"
+		if status {
+			s.Merge(at, `{"status":{"loadBalancer":null}}`)
+		}
+		return 0, status
+	}
+	r = repairOf(Options{}, nil, live)
+	r.command = command.New(s.Connect(), command.Options{Config: config.Default(), Concurrency: 1})
+	return s, at, r, &state.Fix{Objects: []state.ObjectRef{observed.RefOf(kinds.Service, live)}, Address: netip.MustParseAddr("203.0.113.7"), Value: "new"}
+}
+
+// An edit whose answer was lost is looked for, and not taken for somebody else's.
+func TestEditWithoutAnAnswer(t *testing.T) {
+	for _, do := range []state.Way{state.SetSharingKey, state.DropGrant} {
+		s, at, r, fix := serviceIn(t)
+		lost := false
+		s.After = func(method, _ string) (int, bool) {
+			first := method == http.MethodPatch && !lost
+			lost = lost || first
+			return 0, first
+		}
+		fix.Do = do
+		if err := r.edit(t.Context(), fix); err != nil {
+			t.Errorf("%s: %v", do, err)
+		}
+		uses := state.AddressUses(s.Get(at))
+		if do == state.DropGrant && slices.ContainsFunc(uses, func(u state.Use) bool { return u.Granted }) || do == state.SetSharingKey && uses[0].SharingKey != "new" {
+			t.Errorf("%s: uses %v", do, uses)
+		}
+	}
+}
+
+// The second edit of an object rests on what the first one has made of it: a grant stays if the Service asks for something else by then.
+func TestEditAfterAnother(t *testing.T) {
+	for _, changed := range []bool{false, true} {
+		s, at, r, fix := serviceIn(t)
+		s.After = func(method, path string) (int, bool) {
+			if method == http.MethodPatch && strings.HasSuffix(path, at) && changed {
+				s.Merge(at, `{"metadata":{"annotations":{"metallb.universe.tf/loadBalancerIPs":"203.0.113.9"}}}`)
+			}
+			return 0, false
+		}
+		fix.Do = state.AskAddress
+		err := r.edit(t.Context(), fix)
+		granted := slices.ContainsFunc(state.AddressUses(s.Get(at)), func(u state.Use) bool { return u.Granted })
+		if errors.Is(err, report.ErrChanged) != changed || !changed && err != nil || granted != changed {
+			t.Errorf("changed %t: granted %t, %v", changed, granted, err)
 		}
 	}
 }
