@@ -134,10 +134,14 @@ func (r *Reconciler) Look(ctx context.Context) (*View, error) {
 	return now.view, err
 }
 
-// Announced returns the metadata of the announcements of commands, as it was seen last.
+// Announced returns the metadata of the announcements of commands, as watches have told of them.
 func (r *Reconciler) Announced(ctx context.Context) ([]*metav1.ObjectMeta, error) {
 	ctx, l := cluster.Early(ctx), ledger.New(r.cluster, r.options.Config.LedgerNamespace)
-	return reading.WatchedBy(ctx, r.cluster).Announced(ctx, r.cluster, l)
+	watched := reading.WatchedBy(ctx, r.cluster)
+	if watched == nil {
+		return nil, cluster.ErrUnwatched
+	}
+	return watched.Announced(ctx, r.cluster, l)
 }
 
 // looked is what the ledger keeps of each deployment group, the names of what cannot be read, and what the sources said then; and the view

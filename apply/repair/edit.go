@@ -63,7 +63,7 @@ func (r *repair) edit(ctx context.Context, f *state.Fix) error {
 			e, err := of(r, f, now)
 			same := now.GetResourceVersion() == live.GetResourceVersion() || i > 0 && engine.SameRoute(now, live) // a controller writes the status
 			switch done := e.isDone(kind, now); {
-			case !same && !(unclear && done):
+			case !same && (!unclear || !done):
 				return nil, report.ErrChanged
 			case err != nil || done:
 				return nil, err
