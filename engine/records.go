@@ -18,9 +18,9 @@ import (
 // The DNS records of a lease are written after its routes, so that a name never points at a host that nothing serves. A DNS name
 // has one writer.
 
-// RecordWait limits how long a lease waits for a replaced record to be gone if it waits for nothing else: if the command ended at
+// recordWait limits how long a lease waits for a replaced record to be gone if it waits for nothing else: if the command ended at
 // once, the name would have no record.
-const RecordWait = 30 * time.Second
+const recordWait = 30 * time.Second
 
 // dns returns the records that the lease wants, with what the cluster publishes as far as that was read.
 func (v view) dns() (render.DNS, error) {
@@ -146,7 +146,7 @@ func isStuck(o render.Object) string { return "stuck " + KeyOf(o).String() }
 func (v view) awaitReplaced(replaced []observed.Replaced) (gone bool, s Step) {
 	limit := v.t.Settings.Wait
 	if limit == 0 {
-		limit = RecordWait
+		limit = recordWait
 	}
 	for _, old := range replaced {
 		seen, known := v.f.objects[old.Object.UID()]

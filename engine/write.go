@@ -262,7 +262,7 @@ func (v view) asApplied(d Desired) (o render.Object, touch bool) {
 	if now.live == nil || did == report.Created || did == report.Configured || now.live.GetAnnotations()[lease.AnnotationTaken] == v.mark || !v.mustTouch(d.Object) || !now.isAsWanted(o, d.Manager) {
 		return o, false
 	}
-	return render.Annotated(o, lease.AnnotationTaken, v.mark), true
+	return observed.Touched(o, v.mark), true
 }
 
 // mustTouch reports whether the lease has to write an object even if it is as wanted.

@@ -188,8 +188,7 @@ func (l *loop) readRuns(ctx context.Context, one *Lease, s *observed.Snapshot, a
 			continue // a dry run takes for gone what is being deleted
 		}
 		for _, o := range live[name].Of(g) {
-			id, _ := lease.IDFromLabels(o.Live.GetLabels())
-			answer.Runs.Objects[name] = append(answer.Runs.Objects[name], observed.Object{Kind: o.Kind, Live: o.Live, Group: g, Lease: id, Ours: true, Runs: true})
+			answer.Runs.Objects[name] = append(answer.Runs.Objects[name], running(o, g))
 		}
 	}
 	return nil

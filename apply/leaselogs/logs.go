@@ -255,7 +255,7 @@ func (r *reader) services(ctx context.Context, selected metav1.ListOptions) (nam
 		}
 	}
 	slices.Sort(names)
-	return names, nil
+	return slices.Compact(names), nil // one may be on its way from one kind to the other
 }
 
 // checkService returns an error for a service without pods, if the lease runs other services. It returns nil if the lease runs nothing yet

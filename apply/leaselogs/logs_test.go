@@ -8,8 +8,14 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 )
 
 func mixed(several bool) (*reader, *strings.Builder) {
@@ -113,5 +119,32 @@ func TestSources(t *testing.T) {
 	}
 	if _, err := sourcesOf([]*unstructured.Unstructured{{Object: map[string]any{"metadata": map[string]any{"name": "x"}, "spec": "x"}}}); err == nil {
 		t.Error("a pod that cannot be read is read")
+	}
+}
+
+// A service is named once, also while it becomes one of another kind, and not any more while it ends.
+func TestCheckService(t *testing.T) {
+	of := func(kind kinds.Kind, service string, ends bool) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(kind.GroupVersionKind)
+		o.SetNamespace("ns")
+		o.SetName(service)
+		o.SetLabels(map[string]string{lease.LabelManaged: "true", lease.LabelService: service})
+		if ends {
+			o.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
+		}
+		return o
+	}
+	c, err := cluster.OfObjects([]*unstructured.Unstructured{
+		of(kinds.Deployment, "web", false), of(kinds.StatefulSet, "web", false), of(kinds.Deployment, "api", false), of(kinds.Deployment, "old", true),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for service, want := range map[string]string{"": "", "web": "", "old": `it has no service "old": it has api, web`} {
+		err := (&reader{cluster: c, namespace: "ns", opts: Options{Service: service}}).checkService(t.Context())
+		if got := fmt.Sprint(err); (err == nil) != (want == "") || err != nil && got != want {
+			t.Errorf("%q: %v", service, err)
+		}
 	}
 }

@@ -210,12 +210,12 @@ func OnlyOwner(groups []lease.Group) string {
 	return owner
 }
 
-// FewDefinitions is up to how many stored definitions are read by GET rather than by one LIST.
-const FewDefinitions = 16
+// fewDefinitions is up to how many stored definitions are read by GET rather than by one LIST.
+const fewDefinitions = 16
 
 // readDefinitions reads the definitions stored for deployment groups, by object name.
 func readDefinitions(ctx context.Context, l ledger.Ledger, groups []lease.Group) (map[string]*kept.Definition, error) {
-	if len(groups) > FewDefinitions {
+	if len(groups) > fewDefinitions {
 		names := sets.New[string]()
 		for _, g := range groups {
 			names.Insert(kept.Name(g))

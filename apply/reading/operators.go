@@ -81,7 +81,7 @@ func runs(deployments []*unstructured.Unstructured, names []string) bool {
 	})
 }
 
-// OperatorManifests returns the observed.Manifests if Akash's hostname operator runs, and nil if not or if the user may not see that.
+// OperatorManifests returns the Manifests if Akash's hostname operator runs, and nil if not or if the user may not see that.
 // With leases it returns only theirs.
 func OperatorManifests(ctx context.Context, c *command.Command, of ...lease.ID) (observed.Manifests, error) {
 	found, err := findOperators(ctx, c)
@@ -95,10 +95,10 @@ func OperatorManifests(ctx context.Context, c *command.Command, of ...lease.ID) 
 	return manifests, err
 }
 
-// fewLeases is the number of leases up to which their observed.Manifests are read one by one.
+// fewLeases is the number of leases up to which their Manifests are read one by one.
 const fewLeases = 10
 
-// readManifests reads all observed.Manifests, or those of a few leases.
+// readManifests reads all Manifests, or those of a few leases.
 func readManifests(ctx context.Context, c *command.Command, of ...lease.ID) (observed.Manifests, error) {
 	manifests := observed.Manifests{}
 	add := func(m *unstructured.Unstructured) { manifests[m.GetName()] = m }
@@ -121,7 +121,7 @@ func readManifests(ctx context.Context, c *command.Command, of ...lease.ID) (obs
 	return manifests, nil
 }
 
-// OurManifests returns what this program runs for a deployment group, or for all if g is zero: the observed.Manifests that it has
+// OurManifests returns what this program runs for a deployment group, or for all if g is zero: the Manifests that it has
 // written, each before everything else in the namespace that it is named after. It reads only metadata. It returns none if
 // the cluster does not serve the kind.
 func OurManifests(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, g lease.Group) ([]deployed.Manifest, error) {
@@ -138,7 +138,7 @@ func OurManifests(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderC
 	return found, err
 }
 
-// SeenManifests is OurManifests of all groups for a user who may not be allowed to list observed.Manifests, and then sees none.
+// SeenManifests is OurManifests of all groups for a user who may not be allowed to list Manifests, and then sees none.
 func SeenManifests(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) ([]deployed.Manifest, error) {
 	found, err := OurManifests(ctx, c, cfg, lease.Group{})
 	if apierrors.IsForbidden(err) {

@@ -214,7 +214,7 @@ func ReadAll(ctx context.Context, c *command.Command, definitions ...lease.Group
 	return ReadWithOperators(ctx, c, Reading{Addresses: true, Further: kinds.RecordsOf(c.Options.Config), Definitions: definitions})
 }
 
-// ReadWithOperators is Read that also finds out which of Akash's operators run, and reads the observed.Manifests that they use.
+// ReadWithOperators is Read that also finds out which of Akash's operators run, and reads the Manifests that they use.
 func ReadWithOperators(ctx context.Context, c *command.Command, how Reading) (*observed.Snapshot, error) {
 	var s *observed.Snapshot
 	var found observed.Operators

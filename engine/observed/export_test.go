@@ -13,11 +13,13 @@ func (g Ground) Over(c *state.Claim) Ground {
 	return g
 }
 
-// What is known of the parts of Chosen, PoolsFor, ToReplace and IsStray.
+// What is known of the parts of Chosen, PoolsFor, ToReplace, IsStray and Kept.
 var (
 	Strays      = Object.strays
 	NeedsPool   = needsPool
 	WhyReplaced = whyReplaced
+
+	DeployRequested, Prepared = deployRequested, prepared
 )
 
 // IsChosen reports whether an object serves what is chosen.

@@ -164,10 +164,10 @@ func Owns(live *unstructured.Unstructured, manager, annotation string) bool {
 	return ok && entry.Owns("metadata", "annotations", annotation)
 }
 
-// DeployRequested returns a rendered ProviderHost, as a manager applies it over the live one, which may be nil, with the
+// deployRequested returns a rendered ProviderHost, as a manager applies it over the live one, which may be nil, with the
 // annotation for the time of the last deployment, as Akash's provider writes it: a new time makes the hostname operator
 // process the object again. The time stays if nothing else changes. Any other object is returned as it is.
-func DeployRequested(o render.Object, live *unstructured.Unstructured, manager string, now time.Time) render.Object {
+func deployRequested(o render.Object, live *unstructured.Unstructured, manager string, now time.Time) render.Object {
 	if o.Kind != kinds.ProviderHost {
 		return o
 	}
@@ -203,9 +203,9 @@ func (s *Snapshot) Kept(o render.Object, live *unstructured.Unstructured, manage
 	o = KeepsTaken(o, live, manager)
 	switch {
 	case o.Kind == kinds.DNSRecord:
-		return Prepared(o, live, now)
+		return prepared(o, live, now)
 	case s.Operators.Hostname:
-		return DeployRequested(o, live, manager, now)
+		return deployRequested(o, live, manager, now)
 	}
 	return o
 }

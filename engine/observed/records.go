@@ -101,10 +101,10 @@ func whyReplaced(o render.Object, live *unstructured.Unstructured) string {
 	return ""
 }
 
-// Prepared returns a rendered record as it is applied over the live one, which may be nil: a DNSRecord with the annotations
+// prepared returns a rendered record as it is applied over the live one, which may be nil: a DNSRecord with the annotations
 // that request a reconcile from Gardener's extension. The extension ignores a new spec without a new request; with an
 // unchanged spec the annotations stay as they are, so that the record is not written.
-func Prepared(o render.Object, live *unstructured.Unstructured, now time.Time) render.Object {
+func prepared(o render.Object, live *unstructured.Unstructured, now time.Time) render.Object {
 	if o.Kind != kinds.DNSRecord {
 		return o
 	}

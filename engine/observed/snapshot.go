@@ -151,12 +151,12 @@ func (s *Snapshot) AddNamespaces(metas []*metav1.ObjectMeta, ledgerNamespace str
 		if m.Name == ledgerNamespace {
 			s.ClosedBy = m.Annotations[lease.AnnotationClosing]
 		}
-		s.PutNamespace(m.Name, NamespaceOf(m))
+		s.PutNamespace(m.Name, namespaceOf(m))
 	}
 }
 
-// NamespaceOf returns what is known of a namespace by its metadata.
-func NamespaceOf(m *metav1.ObjectMeta) *Namespace {
+// namespaceOf returns what is known of a namespace by its metadata.
+func namespaceOf(m *metav1.ObjectMeta) *Namespace {
 	id, ok := lease.IDFromLabels(m.Labels)
 	return &Namespace{Alive: m.DeletionTimestamp == nil, Tenant: id, HasTenant: ok, Labels: m.Labels}
 }

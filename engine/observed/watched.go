@@ -45,7 +45,7 @@ func (w *Watched) PutClaim(name string, now *state.Claim) { w.now.PutClaim(name,
 func (w *Watched) PutNamespace(name string, meta *metav1.ObjectMeta, hasLedger bool) {
 	var now *Namespace
 	if meta != nil {
-		now = NamespaceOf(meta)
+		now = namespaceOf(meta)
 	}
 	if hasLedger {
 		if w.now.ClosedBy = ""; meta != nil {
