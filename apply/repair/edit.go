@@ -4,30 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/install"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/plan"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
 // edit is one write of an object: what a field manager applies, whoever has set that, or a patch of the object, or of a subresource. A zero
@@ -184,139 +176,4 @@ func restoreMarks(r *repair, f *state.Fix, now *unstructured.Unstructured) (edit
 	manager := observed.ManagerOf(kind, whose.Lease.Group())
 	o, err := executor.Marked(kind, now, whose.Lease, manager, f.Value)
 	return edit{manager: manager, applies: o}, err
-}
-
-// narrow removes addresses from one of this program's pools, and deletes a pool without addresses. If asked, it first
-// excludes the addresses in the configuration, so that the next apply does not ask for them again. The note says what
-// people have to write if this program cannot.
-func (r *repair) narrow(ctx context.Context, f *state.Fix) (note string, err error) {
-	if f.Exclude {
-		if note, err = install.Exclude(ctx, r.command.Cluster, r.asked.ConfigFile, f.Ranges); err != nil {
-			return "", err
-		}
-	}
-	pool, c := f.Object(), r.command.Cluster
-	live, err := c.Get(ctx, kinds.IPAddressPool, pool.Namespace, pool.Name) // another repair may have written it
-	if err != nil || live == nil || string(live.GetUID()) != pool.UID {
-		return note, err
-	}
-	if f.Unused { // after the pool, to which the write is pinned
-		_, now, err := reading.Addresses(ctx, c, r.command.Options.Config.LedgerNamespace)
-		if err != nil {
-			return "", err
-		}
-		for _, a := range now.InUse() {
-			if slices.ContainsFunc(f.Ranges, func(x config.Range) bool { return x.Contains(a) }) {
-				return "", report.ErrChanged
-			}
-		}
-	}
-	rest, changed := state.AddressesWithout(live, f.Ranges)
-	switch {
-	case !changed:
-		return note, nil
-	case len(rest) > 0:
-		o := executor.Applied(live)
-		if err := unstructured.SetNestedSlice(o.Object, rest, "spec", "addresses"); err != nil {
-			return "", err
-		}
-		return note, asChanged(r.send(ctx, kinds.IPAddressPool, live, edit{manager: lease.FieldManager, applies: o}))
-	}
-	x := executor.New(command.New(c, r.options()), state.Request{})
-	x.Snapshot = r.snapshot
-	if err := x.RemoveAdvertisements(ctx, pool.Namespace, pool.Name, report.Deleted); err != nil {
-		return "", err
-	}
-	err = c.DeletePinned(ctx, kinds.IPAddressPool, pool.Namespace, pool.Name, live.GetUID(), live.GetResourceVersion())
-	return note, asChanged(c.Explain(err, "delete", kinds.IPAddressPool.Resource()))
-}
-
-// The writes of single objects of the ledger, each pinned to how it was read.
-
-// openLedger opens the ledger that an uninstall has closed, unless the uninstall works by now.
-func (r *repair) openLedger(ctx context.Context, f *state.Fix) error {
-	now, err := r.command.Ledger.Announcement(ctx, f.Value)
-	if err != nil {
-		return err
-	}
-	if now != nil && !now.Dead(r.command.Cluster.Now(), r.asked.CrashedAfter) {
-		return report.ErrChanged
-	}
-	return r.command.Ledger.OpenAfter(ctx, f.Value)
-}
-
-// discard deletes a claim that is as it was read, drop any other object of the ledger.
-func (r *repair) discard(ctx context.Context, f *state.Fix) error {
-	return asChanged(r.command.Ledger.Delete(ctx, f.Parts.Claim))
-}
-
-func (r *repair) drop(ctx context.Context, f *state.Fix) error {
-	o := f.Object()
-	return asChanged(r.command.Ledger.DropReservation(ctx, &reserved.Claim{ObjectName: o.Name, UID: types.UID(o.UID), ResourceVersion: o.ResourceVersion}))
-}
-
-// forgetStray deletes a stored definition that is as it was read, unless its lease holds something again.
-func (r *repair) forgetStray(ctx context.Context, m *state.Fix) error {
-	d := r.snapshot.Definitions[m.Object().Name]
-	if m.Group != (lease.Group{}) {
-		claims, err := r.command.Ledger.ListOwner(ctx, m.Group.Owner)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(claims, func(c *state.Claim) bool { return len(c.Entries(m.Group)) > 0 }) {
-			return report.ErrChanged
-		}
-		now, err := reading.ReadDefinition(ctx, r.command.Ledger, m.Group)
-		if now == nil || err != nil {
-			return err
-		}
-		if now.ResourceVersion != d.ResourceVersion {
-			return report.ErrChanged
-		}
-	}
-	return asChanged(reading.UntilKept(ctx, r.command.Ledger, m.Group, func(ctx context.Context) error { return r.command.Ledger.Forget(ctx, d) }))
-}
-
-// ownParts makes the managers of the leases own their parts of a claim again.
-func (r *repair) ownParts(ctx context.Context, f *state.Fix) (err error) {
-	c := f.Parts.Claim
-	for _, g := range f.Parts.Claim.Unmanaged {
-		if c, err = r.command.Ledger.Seize(ctx, c, g, c.Entries(g)); err != nil {
-			return asChanged(err)
-		}
-	}
-	return nil
-}
-
-// asChanged returns ErrChanged for an error which says that a claim or an object is not as it was read.
-func asChanged(err error) error {
-	if errors.Is(err, ledger.ErrAgain) || cluster.IsOvertaken(err) {
-		return report.ErrChanged
-	}
-	return err
-}
-
-// checkClaims returns ErrChanged if the claims by which a problem was found have changed.
-func (r *repair) checkClaims(ctx context.Context, thing string) error {
-	if strings.Contains(thing, "/") { // an object, or a lease
-		return nil
-	}
-	names := []string{state.HostName(thing)}
-	if a, err := netip.ParseAddr(thing); err == nil {
-		names = []string{state.AddressName(a)}
-	} else if strings.Contains(thing, "-ip-") { // a sharing key, if not a host
-		names = append(names, state.EndpointName(thing))
-	}
-	if over := state.WildcardOver(thing); over != "" && r.snapshot.Claim(names[0]) == nil {
-		names = append(names, state.HostName(over))
-	}
-	for _, name := range names {
-		switch now, err := reading.ReadClaim(ctx, r.command.Ledger, name); {
-		case err != nil:
-			return err
-		case !now.SaysAs(r.snapshot.Claim(name)):
-			return report.ErrChanged
-		}
-	}
-	return nil
 }

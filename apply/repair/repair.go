@@ -97,8 +97,6 @@ type repair struct {
 	// problems are those of the run, fixed says how the fixes that the engine does have gone, once that was done.
 	problems []state.Problem
 	fixed    map[*state.Fix]error
-	// skipped is what the engine has skipped last.
-	skipped string
 	// repaired are the problems whose repair did not fail, remaining those that were left alone or could not be repaired.
 	repaired, remaining []handledProblem
 	// left counts the problems that remain.

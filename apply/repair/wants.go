@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/netip"
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
@@ -18,9 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
@@ -140,13 +137,13 @@ func resultOf(fixed []error, i int, ended error) error {
 // work lets the engine work on wants, by what the problems were found in, and reads that again only if others may have changed it. It
 // returns the leases whose work has ended; each knows its error.
 func (r *repair) work(ctx context.Context, opts command.Options, wants ...engine.Want) (ended []*execute.Lease, err error) {
-	first := r.snapshot
+	first, told := r.snapshot, opts.Report
 	opts.Report = func(e report.Event) {
-		switch e.Action {
-		case report.Waiting:
+		switch {
+		case e.Action == report.Waiting:
 			r.command.Send(e)
-		case report.Skipped:
-			r.skipped = e.Message
+		case told != nil:
+			told(e)
 		}
 	}
 	c := command.New(r.command.Cluster, opts)
@@ -176,11 +173,14 @@ func (r *repair) work(ctx context.Context, opts command.Options, wants ...engine
 
 // write lets the engine write objects. What it had to skip is an error.
 func (r *repair) write(ctx context.Context, id lease.ID, w *engine.Write) error {
-	r.skipped = ""
-	if _, err := r.work(ctx, r.options(), engine.Want{Request: state.Request{Lease: id}, Write: w}); err != nil || r.skipped == "" {
-		return err
+	opts, skipped := r.options(), error(nil)
+	opts.Report = func(e report.Event) {
+		if e.Action == report.Skipped {
+			skipped = errors.New(e.Message)
+		}
 	}
-	return errors.New(r.skipped)
+	_, err := r.work(ctx, opts, engine.Want{Request: state.Request{Lease: id}, Write: w})
+	return cmp.Or(err, skipped)
 }
 
 // writeRecords writes the DNS records of a host anew, whoever has changed them.
@@ -190,22 +190,6 @@ func (r *repair) writeRecords(ctx context.Context, f *state.Fix) error {
 		return err
 	}
 	return r.write(ctx, f.Part.Lease, &engine.Write{Records: wanted.Objects})
-}
-
-// makePool creates the pool of an address: the configured one, or one for this address alone.
-func (r *repair) makePool(ctx context.Context, f *state.Fix) error {
-	cfg, out := *r.command.Options.Config, &engine.Write{}
-	if f.Alone {
-		cfg.IP.Mode, cfg.IP.Ranges = config.ModeDedicated, config.Ranges{}
-	}
-	objects, err := r.snapshot.PoolsFor(&cfg, render.Addresses{"": []netip.Addr{f.Address}})
-	if err != nil {
-		return err
-	}
-	for _, o := range objects {
-		out.Objects = append(out.Objects, engine.Desired{Object: o, Manager: lease.FieldManager})
-	}
-	return r.write(ctx, lease.ID{}, out)
 }
 
 // takeServed claims what a lease already serves. The lease earns it as by an apply: the host is proved if that is required,
