@@ -157,7 +157,20 @@ func (v view) keep() Step {
 		want.Source = d.Source // it stays that source's
 	}
 	want.Target = target
-	return do(Request{Verb: Keep, On: OfDefinition{Group: v.group, Definition: want, Was: d}, Why: "what the lease is applied with"})
+	s := do(Request{Verb: Keep, On: OfDefinition{Group: v.group, Definition: want, Was: d}, Why: "what the lease is applied with"})
+	return v.besideNamespace(s)
+}
+
+// besideNamespace returns the step that writes the definition, and that makes the lease's namespace at once if its objects need one: who heals
+// the lease makes the namespace only because of the definition, and a namespace is not given back.
+func (v view) besideNamespace(s Step) Step {
+	if w := v.wanted(); v.want.Apply.Heal || w.err != nil || v.want.Apply.Workloads == nil && len(w.objects) == 0 {
+		return s
+	}
+	if n, err := v.makeNamespace(Desired{Object: namespaceOf(v.id), Manager: lease.FieldManager}); err == nil { // else it is told where that is written
+		s.Requests = append(s.Requests, n.Requests...)
+	}
+	return s
 }
 
 // keepTarget keeps with the definition to which kind the lease's routes have all been moved: who heals the lease writes that.
