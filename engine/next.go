@@ -55,7 +55,7 @@ func Next(w *World, t *Transaction, place int, m *Memo) Step {
 // its claim, or free while it is served, and who is refused has as little to give back as can be.
 var parts = [...]func(view) Step{
 	// What is to be known first. It needs no turn: a user who may not read it has announced nothing.
-	view.readRuns, view.readRunning, view.readKept, view.readDefinition,
+	view.readFirst,
 	// What refuses the lease by that, before anything is written; last what others hold, which names all that is in the way.
 	view.checkOwned, view.checkManifest, view.checkNamed, view.checkStrays, view.unfit, view.unmovable, view.tellGone, view.refuse,
 	// The claims, before all that rests on them. An address is picked only for who is not refused.
@@ -80,6 +80,27 @@ var parts = [...]func(view) Step{
 	view.prune, view.settle,
 	// What nothing depends on. After the end of an adoption nothing is given back.
 	view.note, view.disown, view.touchFormer, view.tellOpen, view.succeedCrashed,
+}
+
+// firsts are the readings of readFirst.
+var firsts = [...]func(view) Step{view.readRuns, view.readRunning, view.readKept, view.readDefinition}
+
+// readFirst reads side by side what the lease runs and what the ledger keeps of it, what needs no turn before the rest.
+func (v view) readFirst() (all Step) {
+	for _, part := range firsts {
+		s := part(v)
+		if s.idle() {
+			continue
+		}
+		early := s.mayBeEarly()
+		if !all.idle() {
+			early = all.mayBeEarly()
+		}
+		if !all.joins(s, func(r Request) bool { return r.Early == early }) {
+			break
+		}
+	}
+	return all
 }
 
 // awaitOthers waits for the leases that are served before this one. What was read before one of these has ended does not stand if it

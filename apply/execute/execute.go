@@ -55,8 +55,9 @@ type Lease struct {
 	Want  engine.Want
 	// Outcome is how the work on the lease has ended, nil before.
 	Outcome *engine.Outcome
-	// Unmarked is what was seen to run for the lease without a Manifest.
+	// Unmarked is what was seen to run for the lease without a Manifest, and is not ours; ran is all that was seen to run for a released one.
 	Unmarked workloads.Unmarked
+	ran      *workloads.Ran
 	// Runs is the definition of what the lease runs, nil if that is left alone; Work is the work on it once it was read.
 	Runs *lease.Definition
 	Work *workloads.Work
@@ -135,8 +136,10 @@ type loop struct {
 	shared  bool
 	written map[string]bool
 	came    chan reply
-	// leased returns the leases that have taken over the reservations of their orders.
-	leased func() (map[lease.Group][]lease.ID, error)
+	// leased reads which leases have taken over the reservations of their orders, marked the Manifests of what the leases run: once for all of
+	// them, after each reading of everything, and marked again in the command's turn.
+	leased func(context.Context) (map[lease.Group][]lease.ID, error)
+	marked func(context.Context) (workloads.Marks, error)
 	// writing is the context of requests in the command's turn, nil before.
 	writing context.Context
 	// concludes begins what follows the work on a lease; nil where that is for after the commit.
@@ -171,7 +174,7 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 	}
 	l.turn = now
 	l.begin(now, wants)
-	l.leased = l.reserved(ctx, groups)
+	l.leased, l.marked = l.reserved(groups), l.readMarks(groups)
 	if l.concludes = nil; l.work.Done != nil && own {
 		l.concludes = func(one *Lease) { l.conclude(ctx, one) }
 	}

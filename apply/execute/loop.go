@@ -229,7 +229,10 @@ func (l *loop) take(ctx context.Context, r reply) {
 	}
 	l.world.Fold(l.plan, r.place, r.request, r.answer, r.sent)
 	if r.request.Verb == engine.ReadAll && r.answer.Err == nil {
-		l.leased = l.reserved(ctx, l.plan.Groups())
+		l.leased, l.marked = l.reserved(l.plan.Groups()), l.readMarks(l.plan.Groups())
+		for _, one := range l.leases {
+			one.ran = nil
+		}
 	}
 	for _, one := range l.leases {
 		if r.answer.Snapshot != nil && one.concluded == nil && (r.request.Verb == engine.ReadAll || one.X.Group.Owner == string(engine.On[engine.OfOwner](r.request))) {
@@ -238,6 +241,7 @@ func (l *loop) take(ctx context.Context, r reply) {
 	}
 	if r.request.Verb == engine.Announce && r.answer.Err == nil {
 		l.writing = l.turn.Context(ctx)
+		l.marked = l.readMarks(l.plan.Groups())
 		for i := range l.leases {
 			if l.world.Outcome(i) != nil {
 				l.final(i)

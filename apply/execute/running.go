@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +24,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/listed"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
@@ -167,22 +167,34 @@ func reservedParts(p *reserved.Part) map[string]any {
 	return out
 }
 
-// readRuns reads what a deployment group runs, and which of its leases have reservations of their own.
+// readRuns reads what a deployment group runs, and which of its leases have reservations of their own. What was read before the command's
+// turn stands if its Manifests do, unless a crashed command may write still.
 func (l *loop) readRuns(ctx context.Context, one *Lease, s *observed.Snapshot, answer *engine.Answer) error {
 	c, g := l.command, one.X.Group
-	live, err := workloads.Beside(ctx, c.Cluster, c.Options.Config, g, "")
-	if err != nil {
+	var leased map[lease.Group][]lease.ID
+	work, reading := parallel.WithContext(ctx)
+	work.Go(func() (err error) {
+		leased, err = l.leased(ctx)
+		return err
+	})
+	work.Go(func() error {
+		succeeds := len(l.turn.Fenced()) > 0
+		read := l.marked
+		if succeeds {
+			read = l.readMarks([]lease.Group{g})
+		}
+		marks, err := read(ctx)
+		if err == nil && (succeeds || !one.ran.Stands(g, marks)) {
+			one.ran, err = workloads.ReadRan(reading, c.Cluster, c.Options.Config, g, s.NamespacesOf(g), marks)
+		}
+		return err
+	})
+	if err := work.Wait(); err != nil {
 		return err
 	}
-	if one.Unmarked, err = workloads.FindUnmarked(ctx, c.Cluster, c.Options.Config, g, s.NamespacesOf(g), live); err != nil {
-		return err
-	}
-	maps.Copy(live, one.Unmarked.Ours)
-	leased, err := l.leased()
-	if err != nil {
-		return err
-	}
+	one.Unmarked = one.ran.Unmarked
 	answer.Runs = engine.Runs{Objects: map[string][]observed.Object{}, Reserved: leased[g]}
+	live := one.ran.Ours
 	for _, name := range slices.Sorted(maps.Keys(live)) {
 		if live[name].Goes(g) && !c.Cluster.Waits() {
 			continue // a dry run takes for gone what is being deleted
@@ -194,11 +206,17 @@ func (l *loop) readRuns(ctx context.Context, one *Lease, s *observed.Snapshot, a
 	return nil
 }
 
-// reserved reads which leases have taken over the reservations of their orders, for the leases of a transaction: once for each
-// reading of everything.
-func (l *loop) reserved(ctx context.Context, groups []lease.Group) func() (map[lease.Group][]lease.ID, error) {
-	return sync.OnceValues(func() (map[lease.Group][]lease.ID, error) {
+// reserved reads which leases have taken over the reservations of their orders, for the leases of a transaction.
+func (l *loop) reserved(groups []lease.Group) func(context.Context) (map[lease.Group][]lease.ID, error) {
+	return parallel.Once(func(ctx context.Context) (map[lease.Group][]lease.ID, error) {
 		return reading.ReservedBy(ctx, l.command.Ledger, reading.OnlyOwner(groups))
+	})
+}
+
+// readMarks reads the Manifests of the leases of a transaction.
+func (l *loop) readMarks(groups []lease.Group) func(context.Context) (workloads.Marks, error) {
+	return parallel.Once(func(ctx context.Context) (workloads.Marks, error) {
+		return workloads.ReadMarks(ctx, l.command.Cluster, l.command.Options.Config, groups)
 	})
 }
 

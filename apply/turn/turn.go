@@ -142,6 +142,12 @@ type Came struct {
 	Closing bool
 }
 
+// Fenced returns the announcements of crashed commands that this one succeeds, once its turn has come.
+func (t *Turn) Fenced() (fenced []*state.Announcement) {
+	t.locked(func() { fenced = t.fenced })
+	return fenced
+}
+
 // Begin waits for the command's turn before there is anything to write. A dry run has no turn.
 func (t *Turn) Begin(ctx context.Context) (came Came, err error) {
 	if !t.cluster.Waits() || len(t.groups) == 0 {

@@ -98,25 +98,33 @@ func RunIn(ctx context.Context, c *cluster.Cluster, g lease.Group, namespace str
 
 // runner returns who has deployed objects of the kinds.
 func runner(ctx context.Context, c *cluster.Cluster, g lease.Group, namespace string, of ...kinds.Kind) (deployed.Standing, error) {
-	runs := deployed.Absent
-	for _, kind := range of {
-		objects, err := c.Objects(ctx, kind.Resource(), namespace, metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"})
-		if err != nil && !cluster.IsMissingKind(err) {
-			return deployed.Absent, err
-		}
-		for _, o := range objects {
-			if kind == kinds.Service && !state.IsWorkloadService(o) {
-				continue
+	found := make([]deployed.Standing, len(of))
+	work, ctx := parallel.WithContext(ctx)
+	for i, kind := range of {
+		work.Go(func() error {
+			objects, err := c.Objects(ctx, kind.Resource(), namespace, metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"})
+			if err != nil && !cluster.IsMissingKind(err) {
+				return err
 			}
-			switch deployed.StandingOf(o, g, namespace) {
-			case deployed.Ours:
-				return deployed.Ours, nil
-			case deployed.Akashs:
-				runs = deployed.Akashs
+			found[i] = deployed.Absent
+			for _, o := range objects {
+				if kind == kinds.Service && !state.IsWorkloadService(o) {
+					continue
+				}
+				if s := deployed.StandingOf(o, g, namespace); s == deployed.Ours || s == deployed.Akashs && found[i] == deployed.Absent {
+					found[i] = s
+				}
 			}
+			return nil
+		})
+	}
+	err := work.Wait()
+	for _, s := range []deployed.Standing{deployed.Ours, deployed.Akashs} {
+		if slices.Contains(found, s) {
+			return s, err
 		}
 	}
-	return runs, nil
+	return deployed.Absent, err
 }
 
 // Goes reports whether everything that the group has applied is being deleted.

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
@@ -17,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/render/workload"
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
@@ -214,54 +217,107 @@ func Beside(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 	return runsIn(ctx, c, cfg, names)
 }
 
-// Unmarked is what runs for a deployment group in namespaces without a Manifest of ours.
+// Unmarked is what runs for a deployment group, and is not ours, in namespaces without a Manifest of ours.
 type Unmarked struct {
-	// Ours is what this program runs there, by namespace: somebody has deleted its Manifest.
-	Ours map[string]*Live
 	// Akashs are the namespaces in which Akash's provider runs something.
 	Akashs []string
 	// Unseen says which role the user lacks to see what runs; nil if nothing is hidden.
 	Unseen *cluster.RoleError
 }
 
-// FindUnmarked returns what runs for the deployment group in those of the namespaces that have no Manifest of ours. It is an
-// error if this program runs something there that the user may not see.
-func FindUnmarked(
-	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, g lease.Group, namespaces []string, marked map[string]*Live,
-) (found Unmarked, err error) {
-	var names []string
-	for _, name := range namespaces {
-		if marked[name] != nil {
-			continue
+// Marks are the Manifests that this program has written for deployment groups: which version there is in each namespace.
+type Marks map[lease.Group]map[string]string
+
+// ReadMarks reads them by one LIST for all groups. There are none if the cluster does not serve the kind.
+func ReadMarks(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, groups []lease.Group) (Marks, error) {
+	selector := labels.Set{}
+	if owner := reading.OnlyOwner(groups); owner != "" {
+		selector[lease.LabelOwner] = owner
+	}
+	if len(groups) == 1 {
+		selector[lease.LabelDSeq], selector[lease.LabelGSeq] = fmt.Sprint(groups[0].DSeq), fmt.Sprint(groups[0].GSeq)
+	}
+	marks := Marks{}
+	err := cluster.EachMeta(ctx, c, kinds.Manifest.Resource(), cfg.ManifestNamespace, metav1.ListOptions{LabelSelector: selector.String()}, func(meta *metav1.ObjectMeta) {
+		if m, ok := deployed.ReadManifest(meta); ok && slices.Contains(groups, m.Group) {
+			if marks[m.Group] == nil {
+				marks[m.Group] = map[string]string{}
+			}
+			marks[m.Group][m.Namespace] = string(meta.UID) + " " + meta.ResourceVersion
 		}
-		runs, err := RunIn(ctx, c, g, name)
+	}, func() { clear(marks) })
+	if cluster.IsMissingKind(err) {
+		return Marks{}, nil
+	}
+	return marks, err
+}
+
+// Ran is what runs for a deployment group.
+type Ran struct {
+	// Ours is what this program runs, by namespace, also where somebody has deleted its Manifest.
+	Ours     map[string]*Live
+	Unmarked Unmarked
+
+	marks map[string]string
+}
+
+// Stands reports whether nobody has applied or released what runs for the group since it was read: an apply writes the Manifest first, and a
+// release deletes it.
+func (r *Ran) Stands(g lease.Group, now Marks) bool { return r != nil && maps.Equal(r.marks, now[g]) }
+
+// ReadRan reads what runs for the deployment group: where it has a Manifest of ours, and in those of the namespaces that have none. It is an
+// error if this program runs something there that the user may not see.
+func ReadRan(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, g lease.Group, namespaces []string, marks Marks) (*Ran, error) {
+	out := &Ran{marks: marks[g]}
+	names := slices.Sorted(maps.Keys(out.marks))
+	unmarked := slices.DeleteFunc(slices.Clone(namespaces), func(name string) bool { return out.marks[name] != "" })
+	found, work := make([]deployed.Standing, len(unmarked)), parallel.New(len(unmarked))
+	errs := make([]error, len(unmarked))
+	for i, name := range unmarked {
+		work.Go(func() error {
+			found[i], errs[i] = RunIn(ctx, c, g, name)
+			return nil
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return nil, err
+	}
+	for i, name := range unmarked {
+		runs, err := found[i], errs[i]
 		unseen, hidden := errors.AsType[*cluster.RoleError](err)
 		switch {
 		case err != nil && !hidden:
-			return found, err
+			return nil, err
 		case runs == deployed.Ours && hidden:
-			return found, fmt.Errorf("lease %s runs something in namespace %s: its Services are there, and no Manifest. Nothing was released: %w",
+			return nil, fmt.Errorf("lease %s runs something in namespace %s: its Services are there, and no Manifest. Nothing was released: %w",
 				g, name, err)
 		case runs == deployed.Ours:
 			names = append(names, name)
 		case runs == deployed.Akashs:
-			found.Akashs = append(found.Akashs, name)
+			out.Unmarked.Akashs = append(out.Unmarked.Akashs, name)
 		case hidden:
-			found.Unseen = unseen
+			out.Unmarked.Unseen = unseen
 		}
 	}
-	found.Ours, err = runsIn(ctx, c, cfg, names)
-	return found, err
+	ours, err := runsIn(ctx, c, cfg, names)
+	out.Ours = ours
+	return out, err
 }
 
-func runsIn(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, namespaces []string) (_ map[string]*Live, err error) {
-	found := map[string]*Live{}
-	for _, name := range namespaces {
-		if found[name], err = Read(ctx, c, cfg, name, true); err != nil {
-			return nil, err
-		}
+func runsIn(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, namespaces []string) (map[string]*Live, error) {
+	read, found := make([]*Live, len(namespaces)), map[string]*Live{}
+	work, ctx := parallel.WithContext(ctx)
+	for i, name := range namespaces {
+		work.Go(func() (err error) {
+			read[i], err = Read(ctx, c, cfg, name, true)
+			return err
+		})
 	}
-	return found, nil
+	err := work.Wait()
+	for i, name := range namespaces {
+		found[name] = read[i]
+	}
+	return found, err
 }
 
 // All returns what the namespace contains of the kinds that leases run, and the Manifest.

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"runtime"
 	"runtime/debug"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -58,6 +59,27 @@ func (g *Group) Go(work func() error) {
 
 // Wait waits for all functions and returns the first error. A panic is a *FaultError.
 func (g *Group) Wait() error { return g.group.Wait() }
+
+// Once returns a function that calls read once, and returns its result each time. Whoever calls it first lends it the context.
+func Once[T any](read func(context.Context) (T, error)) func(context.Context) (T, error) {
+	var first sync.Once
+	var out T
+	var err error
+	done := make(chan struct{})
+	return func(ctx context.Context) (T, error) {
+		first.Do(func() {
+			go func() {
+				defer close(done)
+				err = Guard(func() (err error) {
+					out, err = read(ctx)
+					return err
+				})
+			}()
+		})
+		<-done
+		return out, err
+	}
+}
 
 // Ordered calls work for the inputs of the source, several at a time, and passes the results to next, one by one in the
 // order of the source. It returns the first error of the context, the source or next; a panic in work or in the source

@@ -59,3 +59,33 @@ func TestWhatIsWrittenBetweenReadingAndAnnouncing(t *testing.T) {
 		}
 	})
 }
+
+// A release has read what its lease runs when another command lets the lease run something else, and ends. What it runs by then goes, too.
+func TestWhatRunsBetweenReadingAndAnnouncing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		if err := s.server.ServeAll(); err != nil {
+			t.Fatal(err)
+		}
+		id := leaseOf("a", 1)
+		defs := running(t, id)
+		applies := func(a *apply.Applier) error { return a.Apply(t.Context(), defs) }
+		s.must(applies)
+		time.Sleep(time.Minute)
+		begun := false
+		err := apply.New(connected(t, func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/leases/run--") && !begun {
+				begun = true
+				s.must(applies, func(o *command.Options) { o.Workloads = &command.Workloads{} })
+				if len(s.server.Objects("deployments")) == 0 {
+					t.Error("nothing runs")
+				}
+			}
+			return s.server.RoundTrip(r)
+		}), s.opts).Release(t.Context(), []lease.Group{id.Group()})
+		if left := len(s.server.Objects("deployments")) + len(s.server.Objects("manifests")); err != nil || left > 0 {
+			t.Errorf("%d objects run after the release: %v", left, err)
+		}
+	})
+}
