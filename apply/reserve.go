@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -22,16 +23,14 @@ import (
 // gives up what the deployment group holds in addition, unless objects still serve that. kindsOf are the kinds of
 // objects that each request will need, if known; a kind that the cluster does not serve is an error.
 func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf ...[]kinds.Kind) error {
-	unproved := a.prove(ctx, requests)
+	unproved, warn := a.prove(ctx, requests), a.Command.Options.Warn
 	work := execute.Work{
 		Command: a.Command,
 		Wants:   func() []engine.Want { return a.reservations(requests) },
 		Read: func(ctx context.Context) (*observed.Snapshot, error) {
-			snapshot, err := reading.Read(ctx, a.Command.Cluster, a.Command.Ledger, a.readingOf(requests, kindsOf))
-			if err == nil {
-				snapshot.Operators.IP, err = reading.IPOperatorFor(ctx, a.Command, requests)
-			}
-			return snapshot, err
+			s, err := a.readFor(ctx, requests, kindsOf, warn)
+			warn = nil // it is said once
+			return s, err
 		},
 		Barred: func(i int, s *observed.Snapshot) error {
 			if unproved[i] != nil {
@@ -63,6 +62,45 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 		}
 	}
 	return work.Run(ctx)
+}
+
+// readFor reads what Reserve decides by. It warns of hosts whose delivery would stop Akash's hostname operator.
+func (a *Applier) readFor(ctx context.Context, requests []state.Request, kindsOf [][]kinds.Kind, warn func(lease.Problems)) (snapshot *observed.Snapshot, err error) {
+	var ipOperator bool
+	var manifests observed.Manifests
+	var leases []lease.ID
+	for _, r := range requests {
+		if len(r.Hosts) > 0 && warn != nil {
+			leases = append(leases, r.Lease)
+		}
+	}
+	work, ctx := parallel.WithContext(ctx)
+	work.Go(func() (err error) {
+		snapshot, err = reading.Read(ctx, a.Command.Cluster, a.Command.Ledger, a.readingOf(requests, kindsOf))
+		return err
+	})
+	work.Go(func() (err error) {
+		ipOperator, err = reading.IPOperatorFor(ctx, a.Command, requests)
+		return err
+	})
+	if len(leases) > 0 {
+		work.Go(func() (err error) {
+			manifests, err = reading.OperatorManifests(ctx, a.Command, leases...)
+			return err
+		})
+	}
+	if err = work.Wait(); err != nil {
+		return nil, err
+	}
+	snapshot.Operators.IP = ipOperator
+	if len(leases) > 0 {
+		var warnings lease.Problems
+		for _, r := range requests {
+			warnings = append(warnings, manifests.Warnings(r)...)
+		}
+		warn(warnings)
+	}
+	return snapshot, nil
 }
 
 // reservations returns what the leases of requests want.

@@ -94,6 +94,8 @@ type Options struct {
 	Turn *turn.Turn
 	// Report receives the events, one at a time.
 	Report func(report.Event)
+	// Warn receives what may go wrong of what is reserved; nil for nobody.
+	Warn func(lease.Problems)
 	// Progress receives how many items of a step are done; what is a plural noun.
 	Progress func(what string, done, all int)
 	// Plan receives the changes that would be made, one at a time. It requires DryRunClient.

@@ -66,7 +66,7 @@ func (x *Executor) Event(action report.Action, kind, namespace, name, message st
 
 // Send is Event for an event that says more. It counts the action as a change if it is one.
 func (x *Executor) Send(e report.Event) {
-	e.Time, e.Lease = time.Now(), x.Request.Lease
+	e.Time, e.Lease, e.Homes = time.Now(), x.Request.Lease, x.homes()
 	if e.Action == report.Withheld {
 		x.mu.Lock()
 		again := x.reported[e.Kind+"/"+e.Name]
@@ -86,6 +86,23 @@ func (x *Executor) Send(e report.Event) {
 		x.mu.Unlock()
 	}
 	x.Command.Send(e)
+}
+
+// homes returns the leases of the deployment group that have a namespace, nil if that was not read.
+func (x *Executor) homes() []lease.ID {
+	if x.Snapshot == nil {
+		return nil
+	}
+	homes := []lease.ID{}
+	if _, there := x.Snapshot.Namespace(x.Request.Lease.Namespace()); there {
+		homes = append(homes, x.Request.Lease)
+	}
+	for _, name := range x.Snapshot.NamespacesOf(x.Group) {
+		if id, ok := x.Snapshot.Tenant(name); ok && id.Namespace() == name && !slices.Contains(homes, id) {
+			homes = append(homes, id)
+		}
+	}
+	return homes
 }
 
 // Wrote records a change that has no event, unless the write failed.
@@ -131,7 +148,7 @@ func (x *Executor) Failed(err error) error {
 	}
 	rest, changes := x.stands()
 	x.Command.Send(report.Event{
-		Time: time.Now(), Action: report.Failed, Lease: x.Request.Lease, Kind: "lease", Name: x.Request.Lease.String(), Err: err, Rest: rest,
+		Time: time.Now(), Action: report.Failed, Lease: x.Request.Lease, Homes: x.homes(), Kind: "lease", Name: x.Request.Lease.String(), Err: err, Rest: rest,
 	})
 	fs, ok := errors.AsType[report.Failures](err)
 	if !ok {

@@ -90,6 +90,8 @@ type Event struct {
 	Time   time.Time
 	Action Action
 	Lease  lease.ID
+	// Homes are the leases of the deployment group that have a namespace, as it was read last; nil if that is not known.
+	Homes []lease.ID
 	// Kind and Name identify the object or the claimed thing; Namespace is empty for a thing.
 	Kind, Namespace, Name string
 	// From are the deployment groups from which a thing was transferred. To is the one that a transfer which failed gave it back to.

@@ -79,11 +79,7 @@ func (f *checkFlags) run(ctx context.Context, args []string) error {
 	f.c.Leases = len(k.requests)
 	f.dryRun = command.DryRunClient
 	opts := f.options(console.NewEvents(&f.c.Console, f.output, ""))
-	opts.Check, opts.Report = true, k.reporter(f.output)
-	warnings, err := manifestWarnings(ctx, command.New(f.cluster, opts), k.requests)
-	if k.warn(warnings); err != nil {
-		return err
-	}
+	opts.Check, opts.Report, opts.Warn = true, k.reporter(f.output), k.warn
 	if len(k.requests) > 0 {
 		err = apply.New(f.cluster, opts).Reserve(ctx, k.requests, k.kinds...)
 	}

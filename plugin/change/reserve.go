@@ -7,8 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -114,29 +112,8 @@ func (f *reserveFlags) run(ctx context.Context, args []string) error {
 	f.c.Leases = len(requests)
 	opts := f.options(f.events())
 	opts.Expires = f.expires
-	warnings, err := manifestWarnings(ctx, command.New(f.cluster, opts), requests)
-	if f.c.Warn(warnings); err != nil {
-		return err
-	}
+	opts.Warn = f.c.Warn
 	return beside(f.unread, apply.New(f.cluster, opts).Reserve(ctx, requests, kinds...))
-}
-
-// manifestWarnings warns of hosts whose delivery would stop Akash's hostname operator.
-func manifestWarnings(ctx context.Context, cmd *command.Command, requests []state.Request) (warnings lease.Problems, err error) {
-	var leases []lease.ID
-	for _, r := range requests {
-		if len(r.Hosts) > 0 {
-			leases = append(leases, r.Lease)
-		}
-	}
-	if len(leases) == 0 {
-		return nil, nil
-	}
-	manifests, err := reading.OperatorManifests(ctx, cmd, leases...)
-	for _, r := range requests {
-		warnings = append(warnings, manifests.Warnings(r)...)
-	}
-	return warnings, err
 }
 
 // requests returns the claims to make: those of the definitions in the input, with the kinds of objects that each is rendered

@@ -104,7 +104,7 @@ const (
 	every = time.Minute
 	// well is how many Events of all leases tell at once what went well, and often every how long it may be one more. The rest is left out:
 	// a command on many leases is not to write one Event for each. What went wrong is always told.
-	well  = 50
+	well  = 10
 	often = time.Second
 	// writers is how many Events are written at a time.
 	writers = 2
@@ -140,7 +140,10 @@ type Recorder struct {
 
 // story is what is still to be written of a lease.
 type story struct {
-	notes   notes
+	notes notes
+	// homes are the leases of the deployment group that have a namespace, nil if that is not known; the lease has got one if it is housed.
+	homes   []lease.ID
+	housed  bool
 	limit   *rate.Limiter
 	wake    *time.Timer
 	writing bool
@@ -173,6 +176,9 @@ func (r *Recorder) Report(e report.Event) {
 		r.wakeAfter(s, settle)
 	}
 	s := r.stories[e.Lease]
+	if s != nil {
+		s.see(e)
+	}
 	switch {
 	case s == nil:
 	case e.Action == report.Failed:
@@ -183,6 +189,15 @@ func (r *Recorder) Report(e report.Event) {
 		}
 		r.wakeAfter(s, 0)
 	}
+}
+
+// see notes where the story is told.
+func (s *story) see(e report.Event) {
+	if e.Homes != nil {
+		s.homes = e.Homes
+	}
+	namespace := e.Lease.Namespace()
+	s.housed = s.housed || e.Namespace == namespace || e.Action == report.Created && e.Kind == kinds.Namespace.Singular && e.Name == namespace
 }
 
 // story returns the story of a lease.
@@ -222,8 +237,12 @@ func (r *Recorder) tell(of lease.ID, s *story) {
 	}
 	s.writing = true
 	for due := r.due(s); len(due) > 0; due = r.due(s) {
+		homes := s.homes
+		if homes != nil && s.housed {
+			homes = append(slices.Clone(homes), of)
+		}
 		r.mu.Unlock()
-		r.writeAll(of, due)
+		r.writeAll(of, homes, due)
 		r.mu.Lock()
 	}
 	s.writing = false
@@ -249,8 +268,8 @@ func (r *Recorder) due(s *story) (due notes) {
 	return due
 }
 
-// writeAll writes notes of a lease, or of all leases of a deployment group.
-func (r *Recorder) writeAll(of lease.ID, due notes) {
+// writeAll writes notes of a lease, or of all leases of a deployment group, into the namespaces that there are.
+func (r *Recorder) writeAll(of lease.ID, homes []lease.ID, due notes) {
 	select {
 	case r.places <- struct{}{}:
 	case <-r.ctx.Done():
@@ -258,7 +277,12 @@ func (r *Recorder) writeAll(of lease.ID, due notes) {
 	}
 	defer func() { <-r.places }()
 	ids := []lease.ID{of}
-	if of.Provider == "" {
+	switch {
+	case homes != nil && of.Provider == "":
+		ids = homes
+	case homes != nil && !slices.Contains(homes, of):
+		return
+	case of.Provider == "":
 		ctx, cancel := context.WithTimeout(r.ctx, patience)
 		defer cancel()
 		ids, _ = r.leases(ctx, of.Group()) // whose namespaces are unknown have no story

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -138,6 +139,7 @@ func TestRecorderLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &written{}
 		r := newRecorder(t.Context(), t, w)
+		r.wells = rate.NewLimiter(rate.Inf, 1)
 		second := tenant
 		second.DSeq = 3
 		for i := range 100 {
@@ -168,6 +170,47 @@ func TestRecorderLimits(t *testing.T) {
 		}
 		r.Close(t.Context())
 	})
+}
+
+// Nothing is sent into a namespace that was not there when the command looked, unless it has made it. The leases of a deployment group that is
+// released are those that it has seen.
+func TestRecorderOfWhatHasANamespace(t *testing.T) {
+	second := tenant
+	second.OSeq = 2
+	group := lease.ID{Owner: tenant.Owner, DSeq: tenant.DSeq, GSeq: tenant.GSeq}
+	for name, tt := range map[string]struct {
+		of    lease.ID
+		homes []lease.ID
+		more  *report.Event
+		want  []string
+	}{
+		"there":     {tenant, []lease.ID{tenant}, nil, []string{tenant.Namespace()}},
+		"not there": {tenant, []lease.ID{}, nil, nil},
+		"another":   {tenant, []lease.ID{second}, nil, nil},
+		"made":      {tenant, []lease.ID{}, &report.Event{Action: report.Created, Kind: "namespace", Name: tenant.Namespace()}, []string{tenant.Namespace()}},
+		"served":    {tenant, []lease.ID{}, &report.Event{Action: report.Created, Kind: "ingress", Namespace: tenant.Namespace(), Name: "a"}, []string{tenant.Namespace()}},
+		"a group":   {group, []lease.ID{tenant, second}, nil, []string{tenant.Namespace(), second.Namespace()}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &written{}
+			r := newRecorder(t.Context(), t, w)
+			e := claimed(tt.of, "a")
+			e.Homes = tt.homes
+			r.Report(e)
+			if tt.more != nil {
+				tt.more.Lease = tt.of
+				r.Report(*tt.more)
+			}
+			r.Report(done(tt.of, true))
+			synctest.Wait()
+			var got []string
+			for _, e := range w.events {
+				got = append(got, e.Namespace)
+			}
+			same(t, name, got, tt.want...)
+			r.Close(t.Context())
+		})
+	}
 }
 
 // A command on many leases does not write an Event for each of what goes well, but for each that is refused.

@@ -34,8 +34,8 @@ func TestRequests(t *testing.T) {
 	}{
 		{18, "diff -f " + hosts, nil},
 		{25, "apply -f " + hosts, []string{
-			"PATCH announcement", "PATCH leases/" + host, "PATCH leases/" + kept.Name(id.Group()),
-			"POST namespaces", "PATCH providerhosts/" + host, "PATCH ingresses/" + host, "DELETE announcement",
+			"PATCH announcement", "PATCH leases/" + host, "POST namespaces",
+			"PATCH leases/" + kept.Name(id.Group()), "PATCH providerhosts/" + host, "PATCH ingresses/" + host, "DELETE announcement",
 		}},
 		{17, "apply -f " + hosts, nil},
 		{21, "apply -f " + mail, nil},
@@ -58,7 +58,11 @@ func TestRequests(t *testing.T) {
 			slices.Sort(all)
 			t.Errorf("%s sends %d requests, more than %d:\n%s\n%s", tt.args, len(sent), tt.most, strings.Join(all, "\n"), out)
 		}
-		if diff := cmp.Diff(append([]string{}, tt.writes...), writesOf(sent)); diff != "" {
+		writes := writesOf(sent)
+		if i := slices.Index(writes, "POST namespaces"); i > 0 && strings.Contains(writes[i-1], "/df--") { // they are sent at once
+			writes[i-1], writes[i] = writes[i], writes[i-1]
+		}
+		if diff := cmp.Diff(append([]string{}, tt.writes...), writes); diff != "" {
 			t.Errorf("writes of %s (-want +got):\n%s", tt.args, diff)
 		}
 	}
@@ -82,10 +86,10 @@ func TestRequestsOfTwentyLeases(t *testing.T) {
 		requests, wire int
 		args           []string
 	}{
-		{"apply of new leases", 145, 235_000, append([]string{"apply"}, args...)},
+		{"apply of new leases", 130, 230_000, append([]string{"apply"}, args...)},
 		{"apply of unchanged leases", 17, 150_000, append([]string{"apply"}, args...)},
 		{"state", 15, 95_000, []string{"state"}},
-		{"release", 355, 310_000, append([]string{"release", "--yes"}, args...)},
+		{"release", 232, 275_000, append([]string{"release", "--yes"}, args...)},
 	} {
 		r.sent()
 		events.Store(0)
