@@ -243,14 +243,14 @@ func (v view) awaited() []render.Object {
 	stay := map[string]bool{}
 	for _, o := range v.wanted().objects {
 		if k := KeyOf(o); v.staysDeclared(k) {
-			stay[o.Name] = state.PortObjectOf(v.w.live(k).live).Service != state.PortObjectOf(render.Rendered(o)).Service
+			stay[o.Name] = state.PortObjectOf(v.w.live(k).live).Service != state.PortObjectOf(render.Look(o)).Service
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(v.wanted().objects), func(o render.Object) bool {
 		if o.Kind != kinds.Service {
 			return false
 		}
-		s := state.ServiceObjectOf(render.Rendered(o))
+		s := state.ServiceObjectOf(render.Look(o))
 		return stay[lease.LeasedIPName(s.SharingKey, s.Protocol, s.Port)]
 	})
 }

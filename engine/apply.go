@@ -151,11 +151,14 @@ func (v view) rendered(granted *lease.Definition, addresses render.Addresses) *w
 	w := &wanted{granted: granted, keys: map[Key]bool{}, uses: map[Key][]state.Use{}, grounds: map[allocation]bool{}, stages: make([][]Desired, len(kinds.Stages))}
 	w.objects, w.err = render.Lease(granted, v.t.Settings.Config, addresses)
 	w.objects = slices.DeleteFunc(w.objects, v.isLeftAlone)
+	for i, o := range w.objects {
+		w.objects[i] = render.Converted(o)
+	}
 	if w.err == nil && slices.ContainsFunc(w.objects, func(o render.Object) bool { return o.Kind == kinds.Service || o.Kind == kinds.ProviderLeasedIP }) {
 		w.shared, w.err = v.w.shared.PoolsFor(v.t.Settings.Config, addresses)
 	}
 	for _, o := range w.objects {
-		w.keys[KeyOf(o)], w.uses[KeyOf(o)] = true, state.HostUses(render.Rendered(o))
+		w.keys[KeyOf(o)], w.uses[KeyOf(o)] = true, state.HostUses(render.Look(o))
 		for _, g := range v.grounds(o) {
 			w.grounds[allocation{g.Name, g.Served.Key}] = true
 		}

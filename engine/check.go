@@ -51,7 +51,7 @@ func (v view) check(stages [][]Desired) Step {
 			continue
 		}
 		o, _ := v.asApplied(d)
-		if sent, checked := v.f.checked[k]; checked && reflect.DeepEqual(sent, render.Rendered(o).Object) {
+		if sent, checked := v.f.checked[k]; checked && reflect.DeepEqual(sent, render.Look(o).Object) {
 			v.past.allowed[k] = passed
 			continue
 		}
@@ -133,7 +133,7 @@ func (v view) obstacle(o render.Object, refused error) (old observed.Object, fou
 		return old, false
 	}
 	named := strings.FieldsFunc(refused.Error(), func(c rune) bool { return strings.ContainsRune(" \t\n\"'`,;:()[]", c) })
-	for _, use := range state.HostUses(render.Rendered(o)) {
+	for _, use := range state.HostUses(render.Look(o)) {
 		for _, was := range v.w.Snapshot.Serving(state.HostName(use.Host)) {
 			k := keyOf(was)
 			if was.Kind != o.Kind || k.Namespace == o.Namespace || !slices.Contains(named, nameOf(k)) || v.w.Snapshot.Operators.Moves(was) {

@@ -129,7 +129,7 @@ type done struct {
 // foldPut records the answer to the apply of an object.
 func (w *World) foldPut(f *facts, r Request, a Answer, answered Stamp) {
 	on := On[OfRendered](r)
-	k, body := KeyOf(on.Apply), render.Rendered(on.Apply).Object
+	k, body := KeyOf(on.Apply), render.Look(on.Apply).Object
 	was := w.live(k)
 	w.pooled = w.pooled || slices.Contains(kinds.Pools, k.Kind)
 	switch {
@@ -193,7 +193,7 @@ func (s seenLive) refusedBy(a Answer, answered Stamp) seenLive {
 // after some tries.
 func (w *World) foldCheck(t *Transaction, f *facts, r Request, a Answer, answered Stamp) {
 	on := On[OfRendered](r)
-	k, body := KeyOf(on.Apply), render.Rendered(on.Apply).Object
+	k, body := KeyOf(on.Apply), render.Look(on.Apply).Object
 	if s := w.live(k); s.conflict != nil {
 		c := *s.conflict
 		switch c.asked = answered; {
@@ -233,7 +233,7 @@ func (s seenLive) isAsWanted(o render.Object, manager string) bool {
 	if s.stale || s.conflict != nil {
 		return false
 	}
-	return s.wrote != nil && reflect.DeepEqual(s.wrote, render.Rendered(o).Object) || plan.Unchanged(o, s.live, manager)
+	return s.wrote != nil && reflect.DeepEqual(s.wrote, render.Look(o).Object) || plan.Unchanged(o, s.live, manager)
 }
 
 // stillServed looks, once a lease has taken what objects of it serve already, whether one of them is there: a release may have

@@ -216,8 +216,8 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	refused := func() (Step, error) {
 		failed := &report.ConflictError{Object: d.Object.String(), Managers: managers, Err: now.conflict.err}
 		if live != nil {
-			failed.Differs = !managed.Contains(live.Object, render.Rendered(o).Object)
-			failed.Fields = plan.Write(k.Kind.Singular, render.Rendered(o).Object, v.over(d, o, live), d.Manager).Conflicts()
+			failed.Differs = !managed.Contains(live.Object, render.Look(o).Object)
+			failed.Fields = plan.Write(k.Kind.Singular, render.Look(o).Object, v.over(d, o, live), d.Manager).Conflicts()
 			failed.ByHand = v.byHand(d, live, managers)
 		}
 		return Step{}, failed
@@ -281,7 +281,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	}
 	refusal := &report.HeldError{Lease: v.id}
 	for _, h := range v.things {
-		rests := observed.GroundsOf(observed.Object{Kind: k.Kind, Live: render.Rendered(o), Group: v.group}, []*state.Claim{h.Claim()})
+		rests := observed.GroundsOf(observed.Object{Kind: k.Kind, Live: render.Look(o), Group: v.group}, []*state.Claim{h.Claim()})
 		if slices.ContainsFunc(rests, func(g observed.Ground) bool { return g.Name == h.Name() }) {
 			refusal.Held = append(refusal.Held, report.HeldThing{Kind: h.Kind, Thing: h.Thing, By: holder, At: h.At})
 		}
@@ -312,7 +312,7 @@ func (v view) seize(d Desired, live *unstructured.Unstructured) Step {
 func (v view) seizeByHand(d Desired, live *unstructured.Unstructured) Step {
 	on := v.applies(d, v.applied(d), live)
 	var taken []string
-	for _, f := range plan.Write(d.Object.Kind.Singular, render.Rendered(on.Apply).Object, live, d.Manager).Conflicts() {
+	for _, f := range plan.Write(d.Object.Kind.Singular, render.Look(on.Apply).Object, live, d.Manager).Conflicts() {
 		taken = append(taken, report.Taken(f))
 	}
 	on.Force, on.Overwrites = true, "taken back: "+strings.Join(taken, "; ")

@@ -139,7 +139,7 @@ func (v view) grounds(o render.Object) []observed.Ground {
 	if o.Kind == kinds.ProviderLeasedIP { // it names no address
 		claims = v.w.claimsOf(v.group)
 	}
-	return observed.GroundsOf(observed.Object{Kind: o.Kind, Live: render.Rendered(o), Group: v.group}, claims)
+	return observed.GroundsOf(observed.Object{Kind: o.Kind, Live: render.Look(o), Group: v.group}, claims)
 }
 
 // isChanged reports whether the lease has changed anything.

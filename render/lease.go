@@ -158,8 +158,25 @@ func (o Object) MarshalJSON() ([]byte, error) { return json.Marshal(o.Config) }
 // String returns kind/name, as kubectl prints an object.
 func (o Object) String() string { return o.Kind.Singular + "/" + o.Name }
 
+// Converted returns an object that Look need not convert any more.
+func Converted(o Object) Object {
+	o.Config = Rendered(o)
+	return o
+}
+
+// Look is Rendered for somebody who changes nothing of it.
+func Look(o Object) *unstructured.Unstructured {
+	if u, ok := o.Config.(*unstructured.Unstructured); ok {
+		return u
+	}
+	return Rendered(o)
+}
+
 // Rendered converts an object to the form in which the API server returns it. Rendered objects are plain JSON.
 func Rendered(o Object) *unstructured.Unstructured {
+	if u, ok := o.Config.(*unstructured.Unstructured); ok {
+		return u.DeepCopy()
+	}
 	body, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Config)
 	return &unstructured.Unstructured{Object: body}
 }

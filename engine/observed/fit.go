@@ -105,7 +105,7 @@ func WaitingFor(o render.Object) string {
 			"(see: kubectl -n %s logs deploy/operator-ip)", o.Name, o.Namespace, manifests.OperatorsNamespace)
 	}
 	backend := ""
-	for _, u := range state.HostUses(render.Rendered(o)) {
+	for _, u := range state.HostUses(render.Look(o)) {
 		backend = fmt.Sprintf(" to %s:%d", u.Service, u.Port)
 	}
 	return fmt.Sprintf("Akash's hostname operator to route %s%s in namespace %s "+
@@ -118,7 +118,7 @@ func (s *Snapshot) OtherProtocol(group lease.Group, o render.Object) string {
 	if o.Kind != kinds.Service {
 		return ""
 	}
-	want := state.ServiceObjectOf(render.Rendered(o))
+	want := state.ServiceObjectOf(render.Look(o))
 	protocol, port := state.Part{Key: state.OtherProtocol(state.PortKey(want.Protocol, want.Port))}.ProtocolPort()
 	other, found := s.port(lease.LeasedIPName(want.SharingKey, protocol, port))
 	if !found || !other.HasLease || other.Lease.Group() == group {
@@ -134,7 +134,7 @@ func (s *Snapshot) Agrees(def *lease.Definition, id lease.ID, o render.Object, l
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return false
 	}
-	want := render.Rendered(o)
+	want := render.Look(o)
 	if o.Kind == kinds.Service {
 		a, b := state.ServiceObjectOf(want), state.ServiceObjectOf(live)
 		return a.Service == b.Service && a.Port == b.Port && a.Protocol == b.Protocol &&
@@ -152,7 +152,7 @@ func (s *Snapshot) Agrees(def *lease.Definition, id lease.ID, o render.Object, l
 // options returns the HTTP options that the definition and the lease's Manifest have for a rendered route of the hostname
 // operator's. ok is false if one of them does not know the route.
 func (s *Snapshot) options(def *lease.Definition, id lease.ID, o render.Object) (wanted, given lease.HTTPOptions, ok bool) {
-	uses := state.HostUses(render.Rendered(o))
+	uses := state.HostUses(render.Look(o))
 	if def == nil || o.Kind == kinds.Service || len(uses) == 0 {
 		return wanted, given, false
 	}

@@ -43,7 +43,7 @@ func (o Operators) Theirs(object render.Object) bool {
 	default:
 		return false
 	}
-	return makes && render.Rendered(object).GetLabels()[lease.LabelManaged] == "true"
+	return makes && render.Look(object).GetLabels()[lease.LabelManaged] == "true"
 }
 
 // Moves reports whether the hostname operator deletes a route itself when its ProviderHost changes hands: if the route
@@ -143,13 +143,13 @@ func (s *Snapshot) NamesAnother(group lease.Group, o render.Object) bool {
 	}
 	whose := s.Ownership(live)
 	return whose.Ours && !whose.Declared && whose.Lease.Group() == group &&
-		state.PortObjectOf(live).Service != state.PortObjectOf(render.Rendered(o)).Service
+		state.PortObjectOf(live).Service != state.PortObjectOf(render.Look(o)).Service
 }
 
 // FormerServices returns the operator's Services of the group for the port of a rendered ProviderLeasedIP that point at
 // another service of the same endpoint, or at the same service of another endpoint.
 func (s *Snapshot) FormerServices(group lease.Group, o render.Object) (former []Object) {
-	want := state.PortObjectOf(render.Rendered(o))
+	want := state.PortObjectOf(render.Look(o))
 	for _, service := range s.Theirs.Of(group) {
 		port := state.ServiceObjectOf(service.Live) // a route has none
 		otherService, otherEndpoint := port.Service != want.Service, port.SharingKey != want.SharingKey

@@ -332,7 +332,7 @@ func Unchanged(o render.Object, live *unstructured.Unstructured, manager string)
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return false
 	}
-	desired := render.Rendered(o).Object
+	desired := render.Look(o).Object
 	if !managed.Contains(live.Object, desired) {
 		return false
 	}
