@@ -86,27 +86,32 @@ func BenchmarkApply(b *testing.B) {
 
 // BenchmarkLatency applies new leases and takes claims while each request takes longer: the slope is how many of them wait for one another.
 func BenchmarkLatency(b *testing.B) {
-	leases := size(250, 2)
-	c, file := shared(b), definitions(b, leases, document)
-	for _, p := range []program{
-		c.run("apply new", plugin(b), "apply", "-f", file, fmt.Sprint("--concurrency=", concurrency)),
-		c.run("claims", plugin(b), "reserve", "-f", file, fmt.Sprint("--concurrency=", concurrency)),
-	} {
-		var at, took []float64
-		for _, delay := range []time.Duration{0, 20 * time.Millisecond, 50 * time.Millisecond} {
-			c.clear(b, leases)
-			u := c.through(b, p, func(next http.RoundTripper) http.RoundTripper {
-				return tripper(func(in *http.Request) (*http.Response, error) {
-					time.Sleep(delay)
-					return next.RoundTrip(in)
+	c := shared(b)
+	for _, leases := range []int{1, size(250, 2)} {
+		of, file := lease.Count(leases, "lease"), definitions(b, leases, document)
+		for _, p := range []program{
+			c.run("apply new", plugin(b), "apply", "-f", file, fmt.Sprint("--concurrency=", concurrency)),
+			c.run("claims", plugin(b), "reserve", "-f", file, fmt.Sprint("--concurrency=", concurrency)),
+		} {
+			if leases == 1 {
+				p.name += ", one"
+			}
+			var at, took []float64
+			for _, delay := range []time.Duration{0, 20 * time.Millisecond, 50 * time.Millisecond} {
+				c.clear(b, leases)
+				u := c.through(b, p, func(next http.RoundTripper) http.RoundTripper {
+					return tripper(func(in *http.Request) (*http.Response, error) {
+						time.Sleep(delay)
+						return next.RoundTrip(in)
+					})
 				})
-			})
-			judge(fmt.Sprintf("%s with %v added", p.name, delay), fmt.Sprintf("s for %d leases", leases), "", 0, []float64{u[wall]})
-			at, took = append(at, delay.Seconds()), append(took, u[wall])
+				judge(fmt.Sprintf("%s with %v added", p.name, delay), "s for "+of, "", 0, []float64{u[wall]})
+				at, took = append(at, delay.Seconds()), append(took, u[wall])
+			}
+			judge(p.name+": in sequence", "requests for "+of, "", 0, []float64{slope(at, took)})
 		}
-		judge(p.name+": in sequence", fmt.Sprintf("requests for %d leases", leases), "", 0, []float64{slope(at, took)})
+		c.clear(b, leases)
 	}
-	c.clear(b, leases)
 }
 
 // Clients that take claims at the same time, each with a connection of its own and one request under way.
