@@ -115,9 +115,11 @@ func TestFirstExampleOfRender(t *testing.T) {
 	_, examples, _ := strings.Cut(admin().do(t, "render", "--help").Stdout, "Examples:")
 	var example string
 	for line := range strings.Lines(examples) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "kubectl ") {
-			example = line
-			break
+		if line = strings.TrimSpace(line); example != "" || strings.HasPrefix(line, "kubectl ") {
+			example += line
+			if !strings.HasSuffix(line, "|") {
+				break
+			}
 		}
 	}
 	const named = "akash1…/8438017/1/1/akash1…"
