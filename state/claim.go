@@ -214,9 +214,7 @@ const addressPrefix = "ip--"
 
 // AddressName returns the object name of the claim on an address, with dashes for dots and colons. IPv6 addresses are
 // fully expanded.
-func AddressName(a netip.Addr) string {
-	return addressPrefix + strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
-}
+func AddressName(a netip.Addr) string { return addressPrefix + config.Dashed(a) }
 
 // endpointPrefix starts the name of each claim on an IP endpoint.
 const endpointPrefix = "ep--"

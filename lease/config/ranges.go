@@ -221,13 +221,13 @@ func (c *ProviderConfig) PoolFor(a netip.Addr) (name string, ok bool) {
 // of the same range does not create a second pool.
 func (r Range) PoolName() string {
 	if p, ok := r.ips().Prefix(); ok {
-		return "akash-net-" + dashed(p.Addr()) + "-" + strconv.Itoa(p.Bits())
+		return "akash-net-" + Dashed(p.Addr()) + "-" + strconv.Itoa(p.Bits())
 	}
-	return "akash-net-" + dashed(r.First) + "-" + dashed(r.Last)
+	return "akash-net-" + Dashed(r.First) + "-" + Dashed(r.Last)
 }
 
 // AddressPoolName returns the name of the pool of one address in dedicated mode: akash-ip-203-0-113-7.
-func AddressPoolName(a netip.Addr) string { return "akash-ip-" + dashed(a) }
+func AddressPoolName(a netip.Addr) string { return "akash-ip-" + Dashed(a) }
 
 // MetalLB returns the range in MetalLB's format: a CIDR if possible, otherwise first-last. A single address is a CIDR
 // too, because MetalLB rejects plain addresses.
@@ -238,10 +238,10 @@ func (r Range) MetalLB() string {
 	return r.First.String() + "-" + r.Last.String()
 }
 
-// dashed formats an address for an object's name. IPv6 is fully expanded, because "::" would make the name ambiguous.
-func dashed(a netip.Addr) string {
-	return strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
-}
+// Dashed formats an address for an object's name. IPv6 is fully expanded, because "::" would make the name ambiguous.
+func Dashed(a netip.Addr) string { return dashes.Replace(a.StringExpanded()) }
+
+var dashes = strings.NewReplacer(".", "-", ":", "-")
 
 // The types of advertisements.
 const (
