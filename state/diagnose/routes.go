@@ -21,10 +21,23 @@ import (
 // tenant. Routes in one namespace are of one tenant.
 func rivals(uses []state.Use) []state.Use {
 	serving := slices.DeleteFunc(slices.Clone(uses), func(u state.Use) bool { return declares(u.Kind) || u.Redirect })
-	return slices.DeleteFunc(slices.Clone(serving), func(u state.Use) bool {
-		return !slices.ContainsFunc(serving, func(v state.Use) bool {
-			same := u.Namespace == v.Namespace || u.HasLease && v.HasLease && u.Lease.Owner == v.Lease.Owner
-			return u.UID != v.UID && (u.Path == v.Path && admission.Compete(u.Kind, u.Matches, v.Kind, v.Matches) || !same)
+	type tenant struct{ namespace, owner string }
+	at, tenants := map[string][]state.Use{}, map[tenant]state.Use{}
+	for _, u := range serving {
+		of := tenant{namespace: u.Namespace}
+		if u.HasLease {
+			of.owner = u.Lease.Owner
+		}
+		at[u.Path], tenants[of] = append(at[u.Path], u), u
+	}
+	return slices.DeleteFunc(serving, func(u state.Use) bool {
+		for _, v := range tenants {
+			if u.UID != v.UID && u.Namespace != v.Namespace && (!u.HasLease || !v.HasLease || u.Lease.Owner != v.Lease.Owner) {
+				return false
+			}
+		}
+		return !slices.ContainsFunc(at[u.Path], func(v state.Use) bool {
+			return u.UID != v.UID && admission.Compete(u.Kind, u.Matches, v.Kind, v.Matches)
 		})
 	})
 }
@@ -103,9 +116,11 @@ func twoRoutes(w *World, base state.Problem, c *state.Claim, serving []state.Use
 func unwanted(w *World, c *state.Claim, serving []state.Use) []state.Use {
 	first := oldest(serving)
 	without := func(keep func(state.Use) bool) []state.Use { // a route stays with all of its paths
-		return slices.DeleteFunc(slices.Clone(serving), func(u state.Use) bool {
-			return slices.ContainsFunc(serving, func(v state.Use) bool { return sameObject(u, v) && keep(v) })
-		})
+		stays := map[types.UID]bool{}
+		for _, u := range serving {
+			stays[u.UID] = stays[u.UID] || keep(u)
+		}
+		return slices.DeleteFunc(slices.Clone(serving), func(u state.Use) bool { return stays[u.UID] })
 	}
 	going := without(func(u state.Use) bool {
 		if part := c.Part(state.RouteKey(u.Path)); c.Held() && part != nil {
@@ -136,9 +151,12 @@ func servesToo(w *World, route state.Use, serving []state.Use) string {
 			}
 		}
 	}
-	var more []string
+	competes, more := map[string]bool{}, []string(nil) // all of serving are of one host
+	for _, u := range serving {
+		competes[u.Path] = competes[u.Path] || sameObject(u, route)
+	}
 	for _, u := range w.routed[route.UID] {
-		if !slices.ContainsFunc(serving, func(v state.Use) bool { return sameObject(u, v) && u.Host == v.Host && u.Path == v.Path }) {
+		if u.Host != route.Host || !competes[u.Path] {
 			more = append(more, lease.HostPath(u.Host, u.Path))
 		}
 	}
