@@ -72,11 +72,11 @@ func (r *repair) narrow(ctx context.Context, f *state.Fix) (note string, err err
 		}
 		return note, asChanged(r.send(ctx, kinds.IPAddressPool, live, edit{manager: lease.FieldManager, applies: o}))
 	}
+	// The pool goes first: while its addresses may be used, it is announced.
+	if err = c.DeletePinned(ctx, kinds.IPAddressPool, pool.Namespace, pool.Name, live.GetUID(), live.GetResourceVersion()); err != nil {
+		return note, asChanged(c.Explain(err, "delete", kinds.IPAddressPool.Resource()))
+	}
 	x := executor.New(command.New(c, r.options()), state.Request{})
 	x.Snapshot = r.snapshot
-	if err := x.RemoveAdvertisements(ctx, pool.Namespace, pool.Name, report.Deleted); err != nil {
-		return "", err
-	}
-	err = c.DeletePinned(ctx, kinds.IPAddressPool, pool.Namespace, pool.Name, live.GetUID(), live.GetResourceVersion())
-	return note, asChanged(c.Explain(err, "delete", kinds.IPAddressPool.Resource()))
+	return note, x.RemoveAdvertisements(ctx, pool.Namespace, pool.Name, report.Deleted)
 }

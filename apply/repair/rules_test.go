@@ -252,20 +252,26 @@ func TestPoolIsNarrowedAsItWasRead(t *testing.T) {
 				"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool", "metadata": map[string]any{"name": "pool", "labels": map[string]any{lease.LabelOurs: "true"}},
 				"spec": map[string]any{"addresses": []any{"203.0.113.0-203.0.113.3"}},
 			})
-			pool := s.Get(at)
+			pool, announces := s.Get(at), strings.Replace(at, "ipaddresspools", "l2advertisements", 1)
+			s.Put(lease.FieldManager, announces, map[string]any{
+				"apiVersion": "metallb.io/v1beta1", "kind": "L2Advertisement", "metadata": map[string]any{"name": "pool", "labels": map[string]any{lease.LabelOurs: "true"}},
+			})
 			s.Before = func(method, path string) (int, bool) {
 				if written && method == http.MethodGet && strings.HasSuffix(path, "/services") {
 					s.Merge(at, `{"metadata":{"annotations":{"a":"b"}}}`)
 				}
 				return 0, false
 			}
-			r := repairOf(Options{}, nil, pool)
+			r := repairOf(Options{}, nil, pool, s.Get(announces))
 			r.command = command.New(s.Connect(), command.Options{Config: cfg, Concurrency: 1})
 			fix := &state.Fix{Do: state.NarrowPool, Objects: []state.ObjectRef{observed.RefOf(kinds.IPAddressPool, pool)}, Ranges: []config.Range{taken}, Unused: true}
 			_, err := r.narrow(t.Context(), fix)
 			is := s.Get(at)
 			if stays := is != nil && reflect.DeepEqual(is.Object["spec"], pool.Object["spec"]); stays != written || errors.Is(err, report.ErrChanged) != written || !written && err != nil {
 				t.Errorf("%s, written %t: stays %t, %v", text, written, stays, err)
+			}
+			if announced := s.Get(announces) != nil; announced != (is != nil) {
+				t.Errorf("%s, written %t: there is a pool %t, and it is announced %t", text, written, is != nil, announced)
 			}
 		}
 	}
