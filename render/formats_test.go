@@ -82,3 +82,19 @@ func TestAllocationsOfAnObject(t *testing.T) {
 		t.Errorf("an object takes %.1f allocations to render and %.1f to write, more than %d and %d", rendering/n, writing/n, mostRendering, mostWriting)
 	}
 }
+
+// What is made of a rendered object is its own: whoever changes that changes nothing of what was rendered.
+func TestRenderedIsACopy(t *testing.T) {
+	rendered, err := render.Lease(definition(web("shop.example.com")), config.Default(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range rendered {
+		marked := render.Annotated(o, "a", "b")
+		render.Rendered(marked).SetResourceVersion("1")
+		render.Annotated(marked, "a", "c")
+		if now := render.Look(marked); now.GetResourceVersion() != "" || now.GetAnnotations()["a"] != "b" {
+			t.Errorf("%s has version %q, and %q", o, now.GetResourceVersion(), now.GetAnnotations()["a"])
+		}
+	}
+}

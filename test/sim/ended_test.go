@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,6 +67,44 @@ func TestAnnouncementOfTwoLeasesIsOneProblem(t *testing.T) {
 		}
 		if got := s.problems(); len(got) > 0 {
 			t.Errorf("the problems are %q", got)
+		}
+	})
+}
+
+// A route with the mark of a command that went on in the place of a crashed one is written as any other: what the API server has been asked of
+// it once is known.
+func TestRouteWithAMarkIsAskedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, id, wrote, asked := newScene(t), allLeases()[0], false, 0
+		dies := connected(t, func(r *http.Request) (*http.Response, error) {
+			if wrote {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+			}
+			wrote = isApply(r) && strings.HasSuffix(r.URL.Path, "/ingresses/a.example.com")
+			return s.server.RoundTrip(r)
+		})
+		def := (&invocation{id: id, hosts: []string{"a.example.com"}}).definition()
+		if err := apply.New(dies, s.opts).Apply(t.Context(), []*lease.Definition{def}); err == nil || !wrote {
+			t.Fatal("the command that has died says that it is done")
+		}
+		s.apply(id, false, "a.example.com")
+		if routes := s.server.Objects("ingresses"); len(routes) != 1 || routes[0].GetAnnotations()[lease.AnnotationTaken] == "" {
+			t.Fatalf("there are %v", routes)
+		}
+		time.Sleep(10 * time.Minute)
+		def = (&invocation{id: id, hosts: []string{"a.example.com", "b.example.com"}}).definition()
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		counted := connected(t, func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Has("dryRun") {
+				if asked++; asked > 10 {
+					end()
+				}
+			}
+			return s.server.RoundTrip(r)
+		})
+		if err := apply.New(counted, s.opts).Apply(ctx, []*lease.Definition{def}); err != nil || asked == 0 || asked > 2 {
+			t.Errorf("%d dry runs, %v", asked, err)
 		}
 	})
 }
