@@ -1,13 +1,16 @@
 package book
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -79,6 +82,30 @@ func TestListBeginsAgainWhenItsTokenExpires(t *testing.T) {
 	book, err := Read(t.Context(), connect(t, of), config.Default(), view.SubjectHosts)
 	if err != nil || len(book.Hosts) != 2 || book.Hosts[0].Host != "first" || book.Hosts[1].Host != "new" {
 		t.Errorf("the book: %+v, %v", book, err)
+	}
+}
+
+// A page is read while the next one is on its way, and pages are read in their order.
+func TestPagesAreReadMeanwhile(t *testing.T) {
+	ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
+	defer end()
+	next, pages := make(chan struct{}), []string{}
+	c := connect(t, lists{cluster.Leases.Resource: func(n int, _ bool) (int, string, string) {
+		if n == 2 {
+			close(next)
+		}
+		return http.StatusOK, []string{"", "2", "3", ""}[n], fmt.Sprintf(`{"metadata":{"name":"page-%d"}}`, n)
+	}})
+	err := cluster.EachMeta(ctx, c, cluster.Leases, "akash-net", metav1.ListOptions{}, func(m *metav1.ObjectMeta) {
+		select {
+		case <-next:
+		case <-ctx.Done():
+			t.Error("the second page is not asked for before the first one is read")
+		}
+		pages = append(pages, m.Name)
+	}, func() {})
+	if err != nil || fmt.Sprint(pages) != "[page-1 page-2 page-3]" {
+		t.Errorf("%v, %v", pages, err)
 	}
 }
 

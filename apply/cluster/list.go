@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/akash-net/kubectl-akash-net/lease/listed"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 // pageSize is the page size when listing whole objects: one page for nearly every cluster.
@@ -63,15 +65,13 @@ func ListObjects[T any](
 		return out, err
 	}
 	opts.Limit = pageSize
-	err := c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
+	err := c.pages(ctx, resource, &opts, func() (metav1.ListInterface, func(), error) {
 		list, err := c.page(ctx, resource, namespace, opts)
-		if err != nil {
-			return nil, err
-		}
-		for i := range list.Items {
-			out = append(out, read(&list.Items[i])...)
-		}
-		return list, nil
+		return list, func() {
+			for i := range list.Items {
+				out = append(out, read(&list.Items[i])...)
+			}
+		}, err
 	}, func() { out = nil })
 	return out, err
 }
@@ -129,8 +129,8 @@ func (c *Cluster) Metas(
 	})
 }
 
-// ListMetas lists the metadata of a resource's objects and returns what read makes of each. It holds no more than one
-// page of the answers.
+// ListMetas lists the metadata of a resource's objects and returns what read makes of each. It holds no more than two
+// pages of the answers.
 func ListMetas[T any](
 	ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions,
 	read func(*metav1.ObjectMeta) (T, bool),
@@ -162,42 +162,46 @@ func EachMeta(
 	case OnePage:
 		opts.Limit = 0
 	}
-	return c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
+	return c.pages(ctx, resource, &opts, func() (metav1.ListInterface, func(), error) {
 		list, err := c.Metadata.Resource(resource).Namespace(namespace).List(ctx, opts)
-		if err != nil {
-			return nil, err
-		}
-		for i := range list.Items {
-			read(&list.Items[i].ObjectMeta)
-		}
-		return list, nil
+		return list, func() {
+			for i := range list.Items {
+				read(&list.Items[i].ObjectMeta)
+			}
+		}, err
 	}, restart)
 }
 
-// pages lists page by page. If a continue token expires (410), it calls restart and starts over: the pages so far
-// belong to an older state. Nothing is listed with resourceVersion=0: such LISTs were seen to miss claims that existed.
+// pages lists page by page, and reads each while the next one is on its way: what page returns besides the list is called for one after the
+// other. If a continue token expires (410), it calls restart and starts over: the pages so far belong to an older state. Nothing is listed
+// with resourceVersion=0: such LISTs were seen to miss claims that existed.
 func (c *Cluster) pages(
 	ctx context.Context, resource schema.GroupVersionResource, opts *metav1.ListOptions,
-	page func() (metav1.ListInterface, error), restart func(),
+	page func() (metav1.ListInterface, func(), error), restart func(),
 ) error {
-	for {
+	reading := parallel.New(1)
+	then := func(do func()) { reading.Go(func() error { do(); return nil }) }
+	var err error
+	for more := true; more; {
 		var list metav1.ListInterface
-		err := c.ReadOf(ctx, resource, func() (err error) {
-			list, err = page()
+		var read func()
+		err = c.ReadOf(ctx, resource, func() (err error) {
+			list, read, err = page()
 			return err
 		})
 		switch {
 		case apierrors.IsResourceExpired(err) && opts.Continue != "":
 			opts.Continue = ""
-			restart()
-			continue
+			then(restart)
 		case err != nil:
-			return c.Explain(err, "list", resource)
-		}
-		if opts.Continue = list.GetContinue(); opts.Continue == "" {
-			return nil
+			err, more = c.Explain(err, "list", resource), false
+		default:
+			then(read)
+			opts.Continue = list.GetContinue()
+			more = opts.Continue != ""
 		}
 	}
+	return cmp.Or(reading.Wait(), err)
 }
 
 // typedPageSize is the page size of EachPage, whose callers keep only sums.
@@ -214,23 +218,19 @@ type List interface {
 const typedAccept = "application/vnd.kubernetes.protobuf,application/json"
 
 // EachPage passes whole objects of a built-in resource to read, page by page, in all namespaces if namespace is empty.
-// It holds one page at a time and calls restart before it starts over. Of opts it uses the selectors.
+// It holds two pages at a time and calls restart before it starts over. Of opts it uses the selectors.
 func EachPage[L List](
 	ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions,
 	page func() L, read func(L), restart func(),
 ) error {
 	opts.Limit = typedPageSize
-	return c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
+	return c.pages(ctx, resource, &opts, func() (metav1.ListInterface, func(), error) {
 		list := page()
 		body, err := c.raw(ctx, resource, namespace, opts, typedAccept)
 		if err == nil {
 			err = decodeList(body, list)
 		}
-		if err != nil {
-			return nil, err
-		}
-		read(list)
-		return list, nil
+		return list, func() { read(list) }, err
 	}, restart)
 }
 
