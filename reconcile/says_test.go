@@ -1,12 +1,10 @@
 package reconcile
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/test/golden"
 )
 
 // A definition that runs something else has changed, although it routes the same.
@@ -24,20 +22,5 @@ func TestSaysWhatALeaseRuns(t *testing.T) {
 		if changed := r.Says(0, says(step.image)); slices.Contains(changed, lease.Group{Owner: "akash1a", DSeq: 1, GSeq: 1}) != step.changed {
 			t.Errorf("with %s it has changed: %v", step.image, changed)
 		}
-	}
-}
-
-// A port alone is one of the loopback address: nothing is shown to others unless their address is named.
-func TestParseListen(t *testing.T) {
-	golden.Rules{"listen": func(line string) string {
-		at, err := ParseListen(line)
-		if err != nil {
-			return "! " + err.Error()
-		}
-		l := Listen{Address: at}
-		return fmt.Sprintf("%s, loopback %t, TLS %t", at, l.Loopback(), l.TLS())
-	}}.Check(t, "testdata/listen.txt")
-	if l := (Listen{CertFile: "tls.crt"}); !l.TLS() {
-		t.Error("a certificate is not used")
 	}
 }

@@ -138,11 +138,11 @@ func (w *Watched) read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger,
 			return nil, err
 		}
 	}
-	s, err := w.take(ctx, c, l, how, reads, nil, false)
+	s, err := w.take(ctx, c, l, how, reads, nil)
 	if err == nil && s == nil {
 		var gateways admission.Gateways
 		if gateways, err = Gateways(ctx, c); err == nil {
-			s, err = w.take(ctx, c, l, how, reads, gateways, true)
+			s, err = w.take(ctx, c, l, how, reads, &gateways)
 		}
 	}
 	if err != nil {
@@ -152,9 +152,9 @@ func (w *Watched) read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger,
 	return s, nil
 }
 
-// take takes over what has changed, and returns what is there of kinds; nothing if Gateways count, and it is not known which there are.
+// take takes over what has changed, and returns what is there of kinds; nothing if Gateways count, and were not read.
 func (w *Watched) take(
-	ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading, reads []kinds.Kind, gateways admission.Gateways, known bool,
+	ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading, reads []kinds.Kind, gateways *admission.Gateways,
 ) (*observed.Snapshot, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,11 +162,12 @@ func (w *Watched) take(
 	case err != nil:
 		return nil, err
 	case !w.now.NeedsGateways():
-		gateways = nil
-	case !known:
+		w.now.SetGateways(nil)
+	case gateways == nil:
 		return nil, nil //nolint:nilnil // they are to be read
+	default:
+		w.now.SetGateways(*gateways)
 	}
-	w.now.SetGateways(gateways)
 	for _, kind := range reads {
 		w.now.Reads(kind)
 	}

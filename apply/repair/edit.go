@@ -62,7 +62,7 @@ func (r *repair) edit(ctx context.Context, f *state.Fix) error {
 			}
 			return func(ctx context.Context) error {
 				err := r.send(ctx, kind, now, e)
-				unclear = err != nil && cluster.IsUnclear(err)
+				unclear = unclear || err != nil && cluster.IsUnclear(err)
 				return err
 			}, nil
 		})

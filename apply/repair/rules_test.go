@@ -320,6 +320,26 @@ func TestEditWithoutAnAnswer(t *testing.T) {
 	}
 }
 
+// So is one that arrives after it was sent again.
+func TestEditThatArrivesLate(t *testing.T) {
+	s, at, r, fix := serviceIn(t)
+	arrives, sent := s.Before, 0
+	s.Before = func(method, path string) (int, bool) {
+		if method != http.MethodPatch {
+			return 0, false
+		}
+		if sent++; sent == 1 {
+			return 0, true
+		}
+		arrives(method, path)
+		return http.StatusConflict, true
+	}
+	fix.Do = state.DropGrant
+	if err := r.edit(t.Context(), fix); err != nil || sent != 2 || slices.ContainsFunc(state.AddressUses(s.Get(at)), func(u state.Use) bool { return u.Granted }) {
+		t.Errorf("%d sent: %v", sent, err)
+	}
+}
+
 // The second edit of an object rests on what the first one has made of it: a grant stays if the Service asks for something else by then.
 func TestEditAfterAnother(t *testing.T) {
 	for _, changed := range []bool{false, true} {

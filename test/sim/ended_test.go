@@ -23,6 +23,23 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
+// diesAfter applies a lease with these hosts by a command that dies once it has applied an object, whose path ends so.
+func (s *scene) diesAfter(object string, id lease.ID, hosts ...string) {
+	s.Helper()
+	wrote := false
+	dies := connected(s.T, func(r *http.Request) (*http.Response, error) {
+		if wrote {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+		}
+		wrote = isApply(r) && strings.HasSuffix(r.URL.Path, object)
+		return s.server.RoundTrip(r)
+	})
+	def := (&invocation{id: id, hosts: hosts}).definition()
+	if err := apply.New(dies, s.opts).Apply(s.Context(), []*lease.Definition{def}); err == nil || !wrote {
+		s.Fatal("the command that has died says that it is done")
+	}
+}
+
 // The announcement of a command that has crashed goes with a reconciler also where nobody names its lease any more, and nothing is kept.
 func TestAnnouncementOfALeaseThatIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -46,18 +63,8 @@ func TestAnnouncementOfALeaseThatIsOver(t *testing.T) {
 // takes the first lease off it.
 func TestAnnouncementOfTwoLeasesIsOneProblem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, id, other, claimed := newScene(t), allLeases()[0], allLeases()[1], false
-		dies := connected(t, func(r *http.Request) (*http.Response, error) {
-			if claimed {
-				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-			}
-			claimed = isApply(r) && strings.HasSuffix(r.URL.Path, "/leases/a.example.com")
-			return s.server.RoundTrip(r)
-		})
-		def := (&invocation{id: id, hosts: []string{"a.example.com"}}).definition()
-		if err := apply.New(dies, s.opts).Apply(t.Context(), []*lease.Definition{def}); err == nil || !claimed {
-			t.Fatal("the command that has died says that it is done")
-		}
+		s, id, other := newScene(t), allLeases()[0], allLeases()[1]
+		s.diesAfter("/leases/a.example.com", id, "a.example.com")
 		l := ledger.New(connected(t, s.server.RoundTrip), s.opts.Config.LedgerNamespace)
 		if _, err := l.Announce(t.Context(), &state.Announcement{Nonce: "crashed", Phase: state.Active, Begun: s.server.Now(), Renewed: s.server.Now(), Lasts: 20 * time.Second, By: "somebody", Groups: []lease.Group{id.Group(), other.Group()}}); err != nil {
 			t.Fatal(err)
@@ -75,24 +82,14 @@ func TestAnnouncementOfTwoLeasesIsOneProblem(t *testing.T) {
 // it once is known.
 func TestRouteWithAMarkIsAskedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, id, wrote, asked := newScene(t), allLeases()[0], false, 0
-		dies := connected(t, func(r *http.Request) (*http.Response, error) {
-			if wrote {
-				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-			}
-			wrote = isApply(r) && strings.HasSuffix(r.URL.Path, "/ingresses/a.example.com")
-			return s.server.RoundTrip(r)
-		})
-		def := (&invocation{id: id, hosts: []string{"a.example.com"}}).definition()
-		if err := apply.New(dies, s.opts).Apply(t.Context(), []*lease.Definition{def}); err == nil || !wrote {
-			t.Fatal("the command that has died says that it is done")
-		}
+		s, id, asked := newScene(t), allLeases()[0], 0
+		s.diesAfter("/ingresses/a.example.com", id, "a.example.com")
 		s.apply(id, false, "a.example.com")
 		if routes := s.server.Objects("ingresses"); len(routes) != 1 || routes[0].GetAnnotations()[lease.AnnotationTaken] == "" {
 			t.Fatalf("there are %v", routes)
 		}
 		time.Sleep(10 * time.Minute)
-		def = (&invocation{id: id, hosts: []string{"a.example.com", "b.example.com"}}).definition()
+		def := (&invocation{id: id, hosts: []string{"a.example.com", "b.example.com"}}).definition()
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		counted := connected(t, func(r *http.Request) (*http.Response, error) {
@@ -112,18 +109,8 @@ func TestRouteWithAMarkIsAskedForOnce(t *testing.T) {
 // So does what that command has claimed and not finished: the host is free again for the next tenant.
 func TestClaimOfALeaseThatIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, id, claimed := newScene(t), allLeases()[0], false
-		dies := connected(t, func(r *http.Request) (*http.Response, error) {
-			if claimed {
-				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-			}
-			claimed = isApply(r) && strings.HasSuffix(r.URL.Path, "/leases/a.example.com")
-			return s.server.RoundTrip(r)
-		})
-		def := (&invocation{id: id, hosts: []string{"a.example.com"}}).definition()
-		if err := apply.New(dies, s.opts).Apply(t.Context(), []*lease.Definition{def}); err == nil || !claimed {
-			t.Fatal("the command that has died says that it is done")
-		}
+		s, id := newScene(t), allLeases()[0]
+		s.diesAfter("/leases/a.example.com", id, "a.example.com")
 		if got := s.problems(); len(got) != 1 || !strings.HasPrefix(got[0], state.CrashedRun+"/") {
 			t.Fatalf("the problems are %q", got)
 		}
