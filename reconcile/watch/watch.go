@@ -109,9 +109,6 @@ func prepare(
 	}
 	shared, grace, deadline := true, stopping, renewed
 	mgr, err := manager.New(opts.Rest, manager.Options{
-		Cache: cache.Options{
-			ReaderFailOnMissingInformer: true, DefaultUnsafeDisableDeepCopy: &shared, DefaultTransform: (&sharing{}).transform, ByObject: narrowed(opts),
-		},
 		LeaderElection: opts.Elect, LeaderElectionID: state.ElectionName(opts.Set), LeaderElectionResourceLockInterface: elects,
 		LeaderElectionReleaseOnCancel: true, RenewDeadline: &deadline, GracefulShutdownTimeout: &grace,
 		Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", Logger: logger,
@@ -120,9 +117,17 @@ func prepare(
 		return nil, err
 	}
 	elects.events = mgr.GetEventRecorder(state.Reconciler)
-	r := &reconciler{opts: opts, changed: changed, mapper: mgr.GetRESTMapper(), client: mgr.GetClient(), manifests: make(chan struct{}, 1), said: make(chan struct{}), watched: &watched{
-		cache: mgr.GetCache(), kinds: map[schema.GroupVersionResource]watching{}, missing: map[schema.GroupVersionResource]bool{},
-	}}
+	seen := &watched{kinds: map[schema.GroupVersionResource]watching{}, missing: map[schema.GroupVersionResource]bool{}}
+	seen.cache, err = cache.New(opts.Rest, cache.Options{ // not the manager's, which waits for all kinds
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), DefaultWatchErrorHandler: seen.fails,
+		ReaderFailOnMissingInformer: true, DefaultUnsafeDisableDeepCopy: &shared, DefaultTransform: (&sharing{}).transform, ByObject: narrowed(opts),
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &reconciler{
+		opts: opts, changed: changed, mapper: mgr.GetRESTMapper(), client: mgr.GetClient(), manifests: make(chan struct{}, 1), said: make(chan struct{}), watched: seen,
+	}
 	watching := opts.Cluster.Watching(r.watched)
 	r.failing.changed = make(chan struct{}, 1)
 	r.memory = watching.Memory()
@@ -140,21 +145,21 @@ func prepare(
 		return nil, err
 	}
 	w := r.world(watching, metrics)
-	err = mgr.Add(synced(func(ctx context.Context) error {
-		shown.Show(ctx, w)
-		return nil
-	}))
-	if err == nil {
-		err = mgr.Add(manager.RunnableFunc(r.reconcile))
+	all := []manager.Runnable{
+		unelected(seen.cache.Start),
+		unelected(seen.then(func(ctx context.Context) error {
+			shown.Show(ctx, w)
+			return nil
+		})),
+		seen.then(r.reconcile), seen.then(r.recording(opts.Cluster)),
 	}
-	if err == nil {
-		err = mgr.Add(r.recording(opts.Cluster))
+	if opts.Events != nil {
+		all = append(all, seen.then(r.carrying(watching))) // the manager waits for the end of it
 	}
-	if err == nil && opts.Events != nil {
-		err = mgr.Add(r.carrying(watching)) // the manager waits for the end of it
-	}
-	if err != nil {
-		return nil, err
+	for _, one := range all {
+		if err := mgr.Add(one); err != nil {
+			return nil, err
+		}
 	}
 	return mgr.Start, nil
 }

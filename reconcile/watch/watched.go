@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,6 +42,9 @@ type watched struct {
 	// kinds are the resources that are watched, missing those that the cluster did not serve when it was asked.
 	kinds   map[schema.GroupVersionResource]watching
 	missing map[schema.GroupVersionResource]bool
+
+	// failed is true once a LIST or a watch has failed.
+	failed atomic.Bool
 
 	telling sync.Mutex
 	// changed are the objects that have changed since Changes has told of them, nil for one that is gone. asked is true once it was called.
@@ -135,14 +139,48 @@ func (w *watched) Has(resource schema.GroupVersionResource) error {
 	return err
 }
 
+// restsOn reports whether nothing can be done without a resource: the ledger, and the namespaces.
+func restsOn(resource schema.GroupVersionResource) bool {
+	return resource == cluster.Leases || resource == cluster.Namespaces
+}
+
+// fails notes that a LIST or a watch has failed (cache.WatchErrorHandlerWithContext). client-go sends it again.
+func (w *watched) fails(ctx context.Context, of *clientcache.Reflector, err error) {
+	w.failed.Store(true)
+	clientcache.DefaultWatchErrorHandler(ctx, of, err)
+}
+
+// isRead reports whether all that is watched was read. A kind that cannot be listed is waited for no longer, unless everything rests on it:
+// commands list it themselves.
+func (w *watched) isRead() bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	for resource, one := range w.kinds {
+		if !one.synced() && (restsOn(resource) || !w.failed.Load()) {
+			return false
+		}
+	}
+	return true
+}
+
+// then returns what runs once all that is watched was read.
+func (w *watched) then(run manager.RunnableFunc) manager.RunnableFunc {
+	return func(ctx context.Context) error {
+		if !clientcache.WaitForCacheSync(ctx.Done(), w.isRead) {
+			return nil
+		}
+		return run(ctx)
+	}
+}
+
 // Changes returns each object that has changed since it was called last, as it is: at first all that are watched. A kind that cannot be
-// listed keeps nobody from what is known of others, but for the ledger and the namespaces, on which everything rests.
+// listed keeps nobody from what is known of others, unless everything rests on it.
 func (w *watched) Changes(ctx context.Context) (changes []cluster.Change, err error) {
 	w.mu.RLock()
 	var told []clientcache.InformerSynced
 	of := map[schema.GroupVersionResource]bool{}
 	for resource, one := range w.kinds {
-		if of[resource] = one.synced() || resource == cluster.Leases || resource == cluster.Namespaces; of[resource] {
+		if of[resource] = one.synced() || restsOn(resource); of[resource] {
 			told = append(told, one.told)
 		}
 	}
@@ -182,14 +220,14 @@ func unwatched(err error) error {
 	return err
 }
 
-// synced runs beside the reconciler from when all that is watched has been read, also while another reconciler is elected.
-type synced func(context.Context) error
+// unelected runs beside the reconciler, also while another reconciler is elected.
+type unelected func(context.Context) error
 
 // Start runs until the context ends (manager.Runnable).
-func (s synced) Start(ctx context.Context) error { return s(ctx) }
+func (u unelected) Start(ctx context.Context) error { return u(ctx) }
 
 // NeedLeaderElection reports that it waits for no election (manager.LeaderElectionRunnable).
-func (synced) NeedLeaderElection() bool { return false }
+func (unelected) NeedLeaderElection() bool { return false }
 
 // carrying carries out the events of a bus while this reconciler is elected, from when its sources have said what they say.
 func (r *reconciler) carrying(watching *cluster.Cluster) manager.RunnableFunc {

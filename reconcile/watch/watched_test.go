@@ -45,8 +45,18 @@ func TestKindThatCannotBeListed(t *testing.T) {
 	if got := names(); len(got) != 1 || got[0] != "ns" {
 		t.Errorf("told are %v", got)
 	}
+	if w.isRead() {
+		t.Error("a kind counts as read whose LIST is under way")
+	}
+	if w.failed.Store(true); !w.isRead() {
+		t.Error("a kind whose LIST fails is waited for")
+	}
 	if err := w.Has(kinds.HTTPRoute.Resource()); !errors.Is(err, cluster.ErrUnwatched) || w.Has(kinds.Ingress.Resource()) != nil {
 		t.Errorf("routes are watched: %v", err)
+	}
+	w.kinds[cluster.Namespaces] = of(kinds.Namespace.GroupVersionKind, once)
+	if w.isRead() {
+		t.Error("it works without the namespaces")
 	}
 	listed = true
 	tell(kinds.HTTPRoute, "whole")

@@ -66,6 +66,23 @@ type short struct {
 	io.Closer
 }
 
+// A kind that cannot be listed when a reconciler starts keeps only those leases waiting that need it.
+func TestKindThatCannotBeListed(t *testing.T) {
+	t.Parallel()
+	r, kubeconfig := newRoad(t)
+	r.meet(func(q *http.Request) *http.Response {
+		if !strings.HasSuffix(q.URL.Path, "/ipaddresspools") {
+			return nil
+		}
+		return says(q, http.StatusInternalServerError, `"reason": "InternalError", "code": 500, "message": "conversion webhook failed"`)
+	})
+	dir, id, host := newFolder(t), harness.LeaseOf(harness.NewOwner(t), 1), harness.NewHost("listed")
+	dir.define(t, id, host)
+	w := watchAs(t, kubeconfig, "-f", dir.path, "--source", "listed", "--leader-elect=false")
+	routed(t, id, host, true)
+	w.Stops(t)
+}
+
 // Watches that break off several times, and that are too old to go on, hide nothing.
 func TestTornWatches(t *testing.T) {
 	harness.NeedsLong(t) // client-go waits longer after each
