@@ -235,12 +235,11 @@ const (
 	Follow Way = "Follow"
 	// Take claims Hold, which Objects serve already.
 	Take Way = "Take"
-	// Release releases a claim for all who hold a part of it, with the objects that serve it. Discard deletes one that cannot be read.
+	// Release releases a claim for all who hold a part of it, with the objects that serve it.
 	Release Way = "Release"
-	Discard Way = "Discard"
 	// Forget deletes a kept definition, unless it has changed or the lease of Group holds something.
 	Forget Way = "Forget"
-	// Drop deletes an object of the ledger as it was read: the reservation of an order, or an announcement that cannot be read.
+	// Drop deletes an object of the ledger as it was read: the reservation of an order, or what cannot be read.
 	Drop Way = "Drop"
 	// EndAnnouncement ends a command that has crashed and left nothing else; Of are the deployment groups that it named. OpenLedger opens
 	// the ledger that a crashed uninstall with the nonce Value has closed.

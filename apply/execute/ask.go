@@ -63,7 +63,8 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 	case engine.DeleteObject:
 		return l.delete(ctx, object, answer)
 	case engine.Forget:
-		if err = c.Ledger.Forget(ctx, definition.Definition); err != nil && !errors.Is(err, ledger.ErrAgain) {
+		d := definition.Definition
+		if err = c.Ledger.Delete(ctx, d.Name, d.UID, d.ResourceVersion); err != nil && !errors.Is(err, ledger.ErrAgain) {
 			err = fmt.Errorf("the definition of lease %s in the ledger: %w", definition.Group, err)
 		}
 		answer.Unclear = err != nil && cluster.IsUnclear(err)
@@ -154,7 +155,7 @@ func (l *loop) write(ctx context.Context, verb engine.Verb, on engine.OfClaim, a
 	book := l.command.Ledger
 	switch {
 	case verb == engine.Delete:
-		err = book.Delete(ctx, on.Claim)
+		err = book.Delete(ctx, on.Claim.Name(), on.Claim.UID, on.Claim.ResourceVersion)
 	case len(on.Parts) == 0:
 		answer.Claim, err = book.Withdraw(ctx, on.Claim, on.Group)
 	case on.Force:

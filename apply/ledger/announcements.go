@@ -228,7 +228,7 @@ func (l Ledger) endClosing(ctx context.Context, nonce string) error {
 		if meta == nil || err != nil || !isClosing(meta) {
 			return err
 		}
-		return l.delete(ctx, meta.Name, &meta.UID, &meta.ResourceVersion)
+		return l.Delete(ctx, meta.Name, meta.UID, meta.ResourceVersion)
 	})
 }
 

@@ -197,21 +197,16 @@ func (l Ledger) Shrink(ctx context.Context, claim *state.Claim, group lease.Grou
 	others := slices.ContainsFunc(claim.Parts, func(p state.Part) bool { return p.Lease.Group() != group })
 	switch {
 	case !kept && !others:
-		return nil, l.Delete(ctx, claim)
+		return nil, l.Delete(ctx, claim.Name(), claim.UID, claim.ResourceVersion)
 	case len(keep) > 0:
 		return l.Put(ctx, claim, group, keep)
 	}
 	return l.Withdraw(ctx, claim, group)
 }
 
-// Delete deletes a claim, pinned to what was read.
-func (l Ledger) Delete(ctx context.Context, claim *state.Claim) error {
-	return l.delete(ctx, claim.Name(), &claim.UID, &claim.ResourceVersion)
-}
-
-// delete deletes an object of the ledger, pinned to what was read.
-func (l Ledger) delete(ctx context.Context, name string, uid *types.UID, version *string) error {
-	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: uid, ResourceVersion: version}}
+// Delete deletes an object of the ledger, pinned to what was read. ErrAgain means that it has changed, or that there was no answer.
+func (l Ledger) Delete(ctx context.Context, name string, uid types.UID, version string) error {
+	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}}
 	err := l.cluster.Write(ctx, func(write context.Context) error { return l.client().Delete(write, name, opts) })
 	switch {
 	case err == nil, apierrors.IsNotFound(err):
@@ -232,7 +227,7 @@ func (l Ledger) RecordFailing(ctx context.Context, set []string, all []state.Fai
 		if meta == nil || err != nil {
 			return err
 		}
-		return l.delete(ctx, meta.Name, &meta.UID, nil)
+		return l.Delete(ctx, meta.Name, meta.UID, meta.ResourceVersion)
 	}
 	record, err := state.RecordFailing(all)
 	if err != nil {
@@ -268,7 +263,7 @@ func (l Ledger) ForgetReleased(ctx context.Context, source string, counts func(l
 	if meta == nil || err != nil || slices.ContainsFunc(state.ReadReleased(meta.Annotations[state.AnnotationReleased]), counts) {
 		return err
 	}
-	if err = l.delete(ctx, meta.Name, &meta.UID, &meta.ResourceVersion); errors.Is(err, ErrAgain) {
+	if err = l.Delete(ctx, meta.Name, meta.UID, meta.ResourceVersion); errors.Is(err, ErrAgain) {
 		err = nil // somebody has recorded more
 	}
 	return err

@@ -255,8 +255,3 @@ func (l Ledger) Suspended(ctx context.Context) (map[lease.Group]bool, error) {
 	}, func() { clear(groups) })
 	return groups, err
 }
-
-// Forget deletes a definition, pinned to what was read.
-func (l Ledger) Forget(ctx context.Context, d *kept.Definition) error {
-	return l.delete(ctx, d.Name, &d.UID, &d.ResourceVersion)
-}

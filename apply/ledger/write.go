@@ -205,11 +205,6 @@ func (l Ledger) PutReservation(ctx context.Context, c *reserved.Claim) (*reserve
 	return now, nil
 }
 
-// DropReservation deletes a reservation, pinned to what was read.
-func (l Ledger) DropReservation(ctx context.Context, c *reserved.Claim) error {
-	return l.delete(ctx, c.ObjectName, &c.UID, &c.ResourceVersion)
-}
-
 // Look is what a command reads before it reserves, all from one moment.
 type Look struct {
 	Reservations []*reserved.Claim

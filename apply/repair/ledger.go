@@ -15,7 +15,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
 // The writes of single objects of the ledger, each pinned to how it was read.
@@ -32,14 +31,10 @@ func (r *repair) openLedger(ctx context.Context, f *state.Fix) error {
 	return r.command.Ledger.OpenAfter(ctx, f.Value)
 }
 
-// discard deletes a claim that is as it was read, drop any other object of the ledger.
-func (r *repair) discard(ctx context.Context, f *state.Fix) error {
-	return asChanged(r.command.Ledger.Delete(ctx, f.Parts.Claim))
-}
-
+// drop deletes an object of the ledger that is as it was read.
 func (r *repair) drop(ctx context.Context, f *state.Fix) error {
 	o := f.Object()
-	return asChanged(r.command.Ledger.DropReservation(ctx, &reserved.Claim{ObjectName: o.Name, UID: types.UID(o.UID), ResourceVersion: o.ResourceVersion}))
+	return asChanged(r.command.Ledger.Delete(ctx, o.Name, types.UID(o.UID), o.ResourceVersion))
 }
 
 // forgetStray deletes a stored definition that is as it was read, unless its lease holds something again.
@@ -61,7 +56,7 @@ func (r *repair) forgetStray(ctx context.Context, m *state.Fix) error {
 			return report.ErrChanged
 		}
 	}
-	return asChanged(reading.UntilKept(ctx, r.command.Ledger, m.Group, func(ctx context.Context) error { return r.command.Ledger.Forget(ctx, d) }))
+	return asChanged(reading.UntilKept(ctx, r.command.Ledger, m.Group, func(ctx context.Context) error { return r.command.Ledger.Delete(ctx, d.Name, d.UID, d.ResourceVersion) }))
 }
 
 // ownParts makes the managers of the leases own their parts of a claim again.

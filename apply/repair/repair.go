@@ -268,7 +268,6 @@ func (r *repair) live(ref state.ObjectRef) *unstructured.Unstructured {
 var ways = map[state.Way]func(*repair, context.Context, *state.Fix) (note string, err error){
 	state.OpenLedger:   quiet((*repair).openLedger),
 	state.Release:      quiet((*repair).release),
-	state.Discard:      quiet((*repair).discard),
 	state.Drop:         quiet((*repair).drop),
 	state.Forget:       quiet((*repair).forgetStray),
 	state.Take:         quiet((*repair).takeServed),

@@ -258,7 +258,7 @@ func (o *Orders) UnreserveIf(ctx context.Context, order lease.Order, meant func(
 			return true, nil
 		}
 		tried = true
-		switch err := o.ledger.DropReservation(ctx, claim); {
+		switch err := o.ledger.Delete(ctx, claim.ObjectName, claim.UID, claim.ResourceVersion); {
 		case again(err):
 			return false, nil
 		case err != nil:

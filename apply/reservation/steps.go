@@ -118,7 +118,7 @@ func (r *run) evict(
 func (o *Orders) remove(ctx context.Context, all []*reserved.Claim, names []string, now time.Time) error {
 	deleted, stayed := reserved.Without(all, names, now)
 	for _, c := range deleted {
-		if err := o.ledger.DropReservation(ctx, c); err != nil && !again(err) {
+		if err := o.ledger.Delete(ctx, c.ObjectName, c.UID, c.ResourceVersion); err != nil && !again(err) {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func fewest(question capacity.Reserving, names []string) []string {
 // withdraw removes the pending part, and leaves what the order has reserved.
 func (o *Orders) withdraw(ctx context.Context, own *reserved.Claim) error {
 	if own.Bound == nil {
-		return o.ledger.DropReservation(ctx, own)
+		return o.ledger.Delete(ctx, own.ObjectName, own.UID, own.ResourceVersion)
 	}
 	without := *own
 	without.Pending = nil

@@ -20,7 +20,7 @@ func (p *problems) checkClaim(c *state.Claim) {
 	switch {
 	case c.Unreadable != "":
 		p.add(fill(base, state.UnreadableClaim, c.Unreadable,
-			"look at lease.coordination.k8s.io/"+c.Name()+", and delete it", &state.Fix{Do: state.Discard, Parts: whole}).ByName())
+			"look at lease.coordination.k8s.io/"+c.Name()+", and delete it", &state.Fix{Do: state.Drop, Objects: p.w.ledgerObject(c.Name(), string(c.UID), c.ResourceVersion)}).ByName())
 		return
 	case c.Deleting && len(c.Finalizers) > 0:
 		p.add(terminating(base, c.Finalizers, state.ObjectRef{Kind: "lease.coordination.k8s.io", Namespace: p.w.Config.LedgerNamespace, Name: c.Name()}))

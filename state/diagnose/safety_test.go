@@ -133,7 +133,7 @@ func TestRepairTouchesNothingLive(t *testing.T) {
 			var deleted []state.ObjectRef
 			var left []*state.Fix
 			switch p.Fix.Do {
-			case state.Release, state.Discard, state.Reject:
+			case state.Release, state.Drop, state.Reject:
 				r.Errorf("without a word: %s", told(p))
 			case state.Heal:
 				if p.Fix.Prune {
