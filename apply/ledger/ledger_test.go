@@ -90,6 +90,12 @@ func TestPutIsPinned(t *testing.T) {
 	if got, want := keys(second), keysOf(part(1, "/"), part(1, "/a")); !slices.Equal(got, want) {
 		t.Errorf("it has %q, want %q", got, want)
 	}
+	if now, err := l.Seize(t.Context(), first, leaseOf(2).Group(), []state.Part{part(2, "/")}); !errors.Is(err, ErrAgain) {
+		t.Errorf("a claim that has changed was taken: %v, %v", now, err)
+	}
+	if now, err := l.Seize(t.Context(), second, leaseOf(2).Group(), []state.Part{part(2, "/")}); err != nil || now == nil || now.Part(state.RouteKey("/")).Lease != leaseOf(2) {
+		t.Errorf("%v, %v", now, err)
+	}
 }
 
 // Whoever gives up the last part deletes the claim, notes or not; a group that others remain beside only withdraws.
