@@ -12,7 +12,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/execute"
 	"github.com/akash-net/kubectl-akash-net/apply/live"
-	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/engine"
@@ -183,7 +182,7 @@ func (a *Applier) awaitLive(ctx context.Context, one *execute.Lease, of applied)
 	}
 	if status == "applied" {
 		for _, h := range done.Unknown {
-			x.Event(report.Unconfirmed, "dns", "", h.Name, published.Missing(a.Command.Options.Config, h))
+			x.Event(report.Unconfirmed, "dns", "", h.Name, h.Lacks(a.Command.Options.Config))
 		}
 	}
 	x.Command.Send(report.Event{
@@ -230,7 +229,7 @@ func (a *Applier) applyLate(ctx context.Context, one *execute.Lease, of applied)
 		}
 		for _, h := range done.Unknown {
 			if targets[h.Name].Empty() {
-				waiting = append(waiting, "host "+h.Name+": "+published.Missing(a.Command.Options.Config, h))
+				waiting = append(waiting, "host "+h.Name+": "+h.Lacks(a.Command.Options.Config))
 			}
 		}
 		missing = len(waiting)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/execute"
 	"github.com/akash-net/kubectl-akash-net/apply/live"
-	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/apply/reading"
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
@@ -173,7 +172,7 @@ func (t *transfer) await(ctx context.Context, one *execute.Lease) error {
 		}
 	}
 	for _, h := range done.Unknown {
-		one.X.Event(report.Unconfirmed, "dns", "", h.Name, published.Missing(t.applier.Command.Options.Config, h))
+		one.X.Event(report.Unconfirmed, "dns", "", h.Name, h.Lacks(t.applier.Command.Options.Config))
 	}
 	if t.def != nil {
 		one.X.Command.Send(report.Event{

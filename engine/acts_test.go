@@ -10,6 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -145,4 +146,26 @@ func (l *ledger) accept(k engine.Key) {
 			"parentRef": parents[0], "controllerName": "example.com/controller", "conditions": []any{is("Accepted"), is("ResolvedRefs")},
 		}}}
 	})
+}
+
+// records are those that lead a host of a lease to where it is reached.
+func (l *ledger) records(id lease.ID, host string, ttl int64) []render.Object {
+	l.cfg.DNS = config.DNS{Form: config.DNSGardener, Sources: []string{config.FromStatus}, TTL: ttl, Gardener: config.Gardener{Type: "aws-route53"}}
+	out, err := render.Records(definition(id, []string{host, "httproute"}), l.cfg, nil, l.targets)
+	if err != nil {
+		panic(err)
+	}
+	return out.Objects
+}
+
+// record lets a lease have the records of a host, of which their controller says how far it is.
+func (l *ledger) record(id lease.ID, host, state string) {
+	for _, o := range l.records(id, host, 300) {
+		k, now := engine.KeyOf(o), metav1.NewTime(l.now)
+		l.store(k, lease.FieldManager, render.Rendered(o), l.objects[k])
+		l.edit(k, func(live *unstructured.Unstructured) {
+			live.Object["status"] = map[string]any{"lastOperation": map[string]any{"type": "Reconcile", "state": state, "description": "so it says"}}
+			live.SetManagedFields(append(live.GetManagedFields(), metav1.ManagedFieldsEntry{Manager: "extension", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: managed.Status, Time: &now}))
+		})
+	}
 }

@@ -102,6 +102,8 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 		return l.keep(r)
 	case engine.Forget:
 		return l.forget(r)
+	case engine.ReadTargets:
+		a.Targets = maps.Clone(l.targets)
 	case engine.ReadRuns:
 		a.Runs.Reserved = l.reserved
 	case engine.Unreserve:

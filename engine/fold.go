@@ -83,7 +83,7 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	case Keep:
 		f.kept.foldKeep(r, a, answered)
 	case ReadTargets:
-		f.targets = seenTargets{a.Targets, sent}
+		f.targets = seenTargets{a.Targets, sent, w.Clock}
 	case ReadRunning:
 		w.foldRunning(f, a, sent, answered)
 	case TakeReserved:

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
@@ -35,6 +36,8 @@ type ledger struct {
 	// announced are the announcements of commands, by nonce.
 	announced map[string]*state.Announcement
 	closing   bool
+	// targets are where hosts are reached.
+	targets render.Published
 	// reserved are the leases that have taken over the reservations of their orders.
 	reserved []lease.ID
 	cfg      *config.ProviderConfig
@@ -62,7 +65,7 @@ func newLedger() *ledger {
 	cfg.IP.Mode, cfg.IP.Ranges.Include = config.ModeDedicated, []config.Range{r}
 	return &ledger{
 		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), claims: map[string]*state.Claim{}, objects: map[engine.Key]*stored{},
-		definitions: map[lease.Group]*kept.Definition{}, said: map[string]*lease.Definition{}, refuses: map[string]string{},
+		definitions: map[lease.Group]*kept.Definition{}, said: map[string]*lease.Definition{}, refuses: map[string]string{}, targets: render.Published{},
 		versions: map[string]int{}, announced: map[string]*state.Announcement{}, fallen: map[string][]lease.Group{}, cfg: cfg,
 	}
 }

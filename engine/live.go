@@ -34,8 +34,10 @@ func keyOf(o observed.Object) Key { return Key{o.Kind, o.Live.GetNamespace(), o.
 
 // keysOf returns the keys of what is known by key in one order.
 func keysOf[V any](of map[Key]V) []Key {
-	return slices.SortedFunc(maps.Keys(of), func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
+	return slices.SortedFunc(maps.Keys(of), Key.compare)
 }
+
+func (k Key) compare(other Key) int { return strings.Compare(k.String(), other.String()) }
 
 // String returns the kind, and the namespace and name.
 func (k Key) String() string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -72,7 +73,7 @@ var parts = [...]func(view) Step{
 	view.reserve, view.checkNames,
 	// The objects, over claims that were read after them. A DNS record comes once its host is served, an old route goes once DNS leads
 	// to its successor, and the kind of routes is kept once all have moved.
-	view.readMovedUnder, view.write, view.awaitSuccessors, view.writeRecords, view.endMoved, view.keepTarget,
+	view.readMovedUnder, view.write, view.awaitSuccessors, view.awaitDNS, view.writeRecords, view.endMoved, view.keepTarget,
 	// What goes: the definition, so that nothing heals the lease meanwhile; what serves; ports that move, once what served them otherwise is gone; what
 	// runs, to which no route leads any more. What a crashed command has written late is read after the last delete.
 	view.forget, view.readGone, view.keepFixed, view.unserve, view.movePorts, view.pruneRuns, view.readLate, view.endRuns,
@@ -189,6 +190,7 @@ func (v view) end(err error) Step {
 	}
 	if v.want.Move != nil {
 		o.Moved, _ = v.moved()
+		o.Targets = v.f.targets.published
 	}
 	o.Fixed, o.Given = v.fixed(), v.given()
 	o.Facts, o.Left, o.Claims = v.facts(), v.left(), map[string]*state.Claim{}
@@ -262,8 +264,9 @@ type Outcome struct {
 	Left Left
 	// Applied is what became of the objects that an apply wants.
 	Applied Applied
-	// Moved are the old routes for which all was done that the want says.
-	Moved map[Key]bool
+	// Moved are the old routes for which all was done that the want says. Targets are where hosts are reached of which that was awaited.
+	Moved   map[Key]Moved
+	Targets render.Published
 }
 
 // Found is what was found of a thing that a lease wants.

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -52,7 +53,7 @@ func (v view) readTargets() Step {
 // writeRecords writes the records whose values are known, host by host. The records that they replace are deleted first: the
 // controllers of two objects with the same DNS name would overwrite each other's records.
 func (v view) writeRecords() Step {
-	if !v.writes() || len(v.f.stays) > 0 {
+	if !v.writes() || len(v.f.stays) > 0 || v.want.Move != nil && v.want.Move.Awaits {
 		return Step{}
 	}
 	records, err := v.dns()
@@ -286,7 +287,7 @@ func (v view) awaitSuccessors() Step {
 		served := Step{Served: &k}
 		now := v.w.live(k).live
 		accepted := !v.t.Settings.AssumeServing || now != nil && state.Serves(state.Reports(now, state.Routers{}))
-		if accepted && (v.isChanged() || v.want.Move != nil && v.want.Move.Changed) {
+		if accepted && (v.isChanged() || v.want.Move != nil && v.want.Move.Changed && len(v.want.Move.Records) == 0) {
 			served.Tells = []Event{{Action: report.Accepted, Of: k, Message: "by its controller", Once: "accepted " + k.String()}}
 		}
 		return served
@@ -323,7 +324,7 @@ func (v view) awaitServing(r replacement, k Key) Step {
 		if !v.t.Settings.AssumeServing {
 			text += "; " + cmp.Or(v.t.Settings.GoesOn, "the same command") + " goes on, and --assume-serving does without a controller's word"
 		}
-		return Step{Stays: &stay{r.old, text}, Tells: []Event{{
+		return Step{Stays: &stay{r.old, text, nil}, Tells: []Event{{
 			Action: report.Kept, Of: keyOf(r.old), Message: "it stays: " + text, Once: "stays " + keyOf(r.old).String(),
 		}}}
 	}
@@ -333,24 +334,34 @@ func (v view) awaitServing(r replacement, k Key) Step {
 	return s
 }
 
-// stay is an old route whose successor is not known to serve, and what that lacks.
+// stay is an old route whose successor is not known to serve, and what that lacks, or why it fails.
 type stay struct {
-	old   observed.Object
-	lacks string
+	old    observed.Object
+	lacks  string
+	failed error
 }
 
-// isStaying reports whether the lease leaves an object because a successor is not known to serve: the old route, its companion
-// objects, and the DNS records of what the lease holds.
+// isStaying reports whether the lease leaves an object because a successor is not known to serve, or an old route stays that was to move: that
+// route, its companion objects, and the DNS records of what the lease holds.
 func (v view) isStaying(o observed.Object) bool {
+	stays := slices.Collect(maps.Keys(v.f.stays))
+	if m := v.want.Move; m != nil {
+		for _, r := range m.Routes {
+			if !v.isGone(r) {
+				stays = append(stays, keyOf(r.Old))
+			}
+		}
+		stays = append(stays, m.Stay...)
+	}
 	switch {
-	case len(v.f.stays) == 0 || o.Kind == kinds.Service || slices.Contains(kinds.ClaimLike, o.Kind):
+	case len(stays) == 0 || o.Kind == kinds.Service || slices.Contains(kinds.ClaimLike, o.Kind):
 		return false
 	case o.Record() != "":
 		return slices.ContainsFunc(v.things, func(h state.Hold) bool { return h.Name() == state.HostName(o.Record()) })
 	case o.Kind == kinds.BackendTLSPolicy: // named after a Service, which several routes may share
 		return true
 	}
-	for k := range v.f.stays {
+	for _, k := range stays {
 		if name := o.Live.GetName(); name == k.Name || name == lease.RedirectName(k.Name) {
 			return true
 		}
@@ -364,15 +375,17 @@ func (v view) unserved() error {
 	if v.want.Move != nil {
 		_, left = v.moved()
 	}
-	if len(v.f.stays) == 0 || v.t.Settings.Wait == 0 {
-		return report.Gather(left)
-	}
 	out := &report.TimeoutError{After: v.t.Settings.Wait}
-	for _, s := range v.f.stays {
-		if !slices.Contains(out.Waiting, s.lacks) {
+	for _, k := range keysOf(v.f.stays) {
+		switch s := v.f.stays[k]; {
+		case s.failed != nil && !slices.ContainsFunc(left, func(e error) bool { return e.Error() == s.failed.Error() }):
+			left = append(left, s.failed)
+		case s.failed == nil && !slices.Contains(out.Waiting, s.lacks):
 			out.Waiting = append(out.Waiting, s.lacks)
 		}
 	}
-	slices.Sort(out.Waiting)
-	return report.Gather(append(left, out))
+	if slices.Sort(out.Waiting); len(out.Waiting) > 0 && out.After > 0 {
+		left = append(left, out)
+	}
+	return report.Gather(left)
 }

@@ -46,11 +46,13 @@ type Step struct {
 	Until    time.Time
 	Outcome  *Outcome
 	// Tells are events that are told at once, Passed is an object that a dry run takes for written, Served a route that was seen to
-	// serve, Stays one whose successor was not in time. Budgeted is true for a wait, or a reading, of the lease's wait time.
+	// serve, Stays one whose successor was not in time. Led is an old route to whose successor DNS leads,
+	// Until resolvers may have another answer. Budgeted is true for a wait, or a reading, of the lease's wait time.
 	Tells    []Event
 	Passed   *Desired
 	Served   *Key
 	Stays    *stay
+	Led      *Key
 	Budgeted bool
 }
 
@@ -88,7 +90,7 @@ func (s Step) idle() bool {
 
 // decides reports whether a step has decisions that are folded at once.
 func (s Step) decides() bool {
-	return len(s.Picks) > 0 || s.Refused != nil || len(s.Tells) > 0 || s.Passed != nil || s.Served != nil || s.Stays != nil
+	return len(s.Picks) > 0 || s.Refused != nil || len(s.Tells) > 0 || s.Passed != nil || s.Served != nil || s.Stays != nil || s.Led != nil
 }
 
 // change returns what a request changes, for a command that makes a plan or carries one out; nil for any other.

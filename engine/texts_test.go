@@ -3,6 +3,7 @@ package engine_test
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,11 +13,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // told writes what a person is told, but for what the requests say.
 func (s *story) told(c *command, e engine.Event) {
-	if e.Action.Undone() || e.Action == report.Withheld || e.Action == report.Accepted {
+	if e.Action.Undone() || slices.Contains([]report.Action{report.Withheld, report.Accepted, report.Served}, e.Action) {
 		thing := strings.TrimSpace(e.Kind + " " + e.Thing)
 		if e.Of != (engine.Key{}) {
 			thing = e.Of.String()
@@ -61,6 +63,9 @@ func textOfObject(k engine.Key, live *unstructured.Unstructured) string {
 		if strings.HasSuffix(name, "/proxy-read-timeout") && v == "30" {
 			text += ", with a timeout"
 		}
+	}
+	if targets := view.TargetsOf(view.RecordHost(live), live); len(targets) > 0 {
+		text += " to " + strings.Join(targets, ", ")
 	}
 	if mark := live.GetAnnotations()[lease.AnnotationTaken]; mark != "" {
 		text += ", touched by " + mark

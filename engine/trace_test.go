@@ -12,6 +12,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
@@ -26,7 +27,7 @@ import (
 //	command NAME OWNER/DSEQ[/OSEQ] release [HOST...] [named]
 //	command NAME OWNER/DSEQ fix [gone | unmarked | unentitled | unserved | unchanged | undeclared] HOST...
 //	command NAME OWNER/DSEQ serves HOST
-//	command NAME OWNER/DSEQ move HOST... [note] [await] [end]
+//	command NAME OWNER/DSEQ move HOST... [note] [await | unknown | served] [long] [again] [end]
 //	command NAME OWNER/DSEQ transfer HOST... [with HOST[/PATH]... [prune] ...]
 //	given ...         the same, and it has ended well before the story begins
 //	step NAME...      the next request of a command
@@ -50,6 +51,8 @@ import (
 //	                  a controller writes the status; a finalizer keeps it; that is removed; somebody deletes it
 //	accept OWNER/DSEQ HOST | address OWNER/DSEQ HOST
 //	                  the Gateway says that the HTTPRoute serves; a controller writes an address into the Ingress
+//	publish HOST NAME | record OWNER/DSEQ HOST STATE
+//	                  a host is reached by a name; the DNS record of a host that leads there is as its controller says
 //	hand KIND OWNER/DSEQ HOST OWNER/DSEQ
 //	                  an object gets the labels of another lease
 //	moves KIND OWNER/DSEQ HOST OWNER/DSEQ
@@ -177,6 +180,10 @@ func (s *story) obey(words []string) {
 		s.ledger.suspend(leaseOf(words[1]).Group())
 	case "abandon":
 		s.ledger.abandon(leaseOf(words[1]))
+	case "publish":
+		s.ledger.targets[words[1]] = dns.ParseTarget(words[2:])
+	case "record":
+		s.ledger.record(leaseOf(words[1]), words[2], words[3])
 	case "silence":
 		s.ledger.silence(words[1])
 	case "terminate":
@@ -318,8 +325,11 @@ func (s *story) end(c *command, i int) {
 	}
 	if m := c.wants[i].Move; m != nil {
 		for _, r := range m.Routes {
-			if k := (engine.Key{Kind: r.Old.Kind, Namespace: r.Old.Live.GetNamespace(), Name: r.Old.Live.GetName()}); !o.Moved[k] {
+			k := engine.Key{Kind: r.Old.Kind, Namespace: r.Old.Live.GetNamespace(), Name: r.Old.Live.GetName()}
+			if moved, done := o.Moved[k]; !done {
 				fmt.Fprintf(&s.out, "; %s stays", k)
+			} else if !moved.Until.IsZero() {
+				fmt.Fprintf(&s.out, "; %s stays until %s", k, moved.Until.Format(time.TimeOnly))
 			}
 		}
 	}

@@ -375,6 +375,9 @@ func (w *World) Decide(place int, s Step) bool {
 	if s.Stays != nil {
 		f.stays[keyOf(s.Stays.old)] = *s.Stays
 	}
+	if s.Led != nil {
+		f.led[*s.Led] = led{s.Until, w.Clock}
+	}
 	if s.Budgeted && f.began.IsZero() {
 		f.began = w.Clock
 	}

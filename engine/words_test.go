@@ -18,7 +18,7 @@ import (
 )
 
 // want parses a lease and what it wants: OWNER/DSEQ HOST[/PATH]... [address] [prune] [expires], OWNER/DSEQ release [HOST...], OWNER/DSEQ
-// apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs] [long], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [await] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
+// apply HOST[/PATH]... [prune] [httproute] [timeout] [adopt] [runs] [long], OWNER/DSEQ heal [prune], OWNER/DSEQ move HOST... [note] [await | unknown | served] [long] [again] [end], or OWNER/DSEQ transfer THING... [with HOST[/PATH]... [prune]...].
 //
 // from=SOURCE is the source that names the lease, of=SOURCE,… those of which one has to own it, an empty one is none; "obeys" is the reconciler's.
 func (l *ledger) want(words []string) engine.Want {
@@ -183,13 +183,21 @@ func (l *ledger) transferWant(want engine.Want, words []string) engine.Want {
 }
 
 // moveWant is what a lease wants whose Ingresses become HTTPRoutes: these; notes on the Ingresses that they go; or their end.
+// Between them it waits for the new routes, for where they are reached, or for records and resolvers.
 func (l *ledger) moveWant(want engine.Want, words []string) engine.Want {
-	id, end, note, await := want.Request.Lease, slices.Contains(words, "end"), slices.Contains(words, "note"), slices.Contains(words, "await")
-	if want.Move = (&engine.Move{Ends: end, Awaits: await, Changed: await}); end {
+	has := func(word string) bool { return slices.Contains(words, word) }
+	id, end, note, await := want.Request.Lease, has("end"), has("note"), has("await") || has("unknown") || has("served")
+	if want.Move = (&engine.Move{Ends: end, Awaits: await, Changed: await && !has("again")}); end {
 		target := config.TargetHTTPRoute
 		want.Move.Target = &target
 	}
-	for _, host := range slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "end" || word == "note" || word == "await" }) {
+	for _, host := range slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.Contains(word, ".") }) {
+		if has("unknown") {
+			want.Move.Unknown = append(want.Move.Unknown, render.UnknownHost{Host: lease.Host{Name: host}, Source: config.FromStatus, Target: config.TargetHTTPRoute})
+		}
+		if has("served") {
+			want.Move.Records = append(want.Move.Records, l.records(id, host, 60)...)
+		}
 		all, err := render.Lease(definition(id, []string{host, "httproute"}), l.cfg, nil)
 		if err != nil {
 			panic(err)
@@ -218,7 +226,15 @@ func (l *ledger) moveWant(want engine.Want, words []string) engine.Want {
 			o := render.Annotated(render.Object{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Config: body}, lease.AnnotationDNSTTL, "300")
 			m.Objects = []engine.Desired{{Object: o, Manager: old.manager, Message: "it stays for 5m0s once DNS leads elsewhere"}}
 		}
+		if has("served") {
+			m.Lag = map[bool]time.Duration{false: 5 * time.Second, true: 5 * time.Minute}[has("long")]
+		}
 		want.Move.Routes = append(want.Move.Routes, m)
+	}
+	for _, k := range l.keys() {
+		if _, _, redirect := lease.ParseRouteName(k.Name); end && redirect && k.Namespace == id.Namespace() {
+			want.Move.Companions = append(want.Move.Companions, objectOf(k, l.objects[k].live))
+		}
 	}
 	return want
 }

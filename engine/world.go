@@ -141,7 +141,7 @@ func (w *World) Begin(nonce string, marks []string) {
 		w.leases[i] = &facts{mark: mark, taken: map[string]Taken{}, picks: map[slot]netip.Addr{}, passed: map[netip.Addr]bool{}, unpooled: map[netip.Addr]bool{}, refused: map[string]error{},
 			objects: map[types.UID]seenObject{}, unreserved: map[lease.ID]bool{}, done: map[Key]done{}, made: map[Key]*unstructured.Unstructured{},
 			unclear: map[Key]Desired{}, refusals: map[Key]refusal{}, checked: map[Key]map[string]any{}, unheard: map[Key]int{}, ways: map[Key]observed.Object{}, stays: map[Key]stay{},
-			served: map[Key]bool{}, touched: map[types.UID]bool{}, told: map[string]bool{},
+			served: map[Key]bool{}, led: map[Key]led{}, touched: map[types.UID]bool{}, told: map[string]bool{},
 		}
 	}
 }
@@ -299,10 +299,11 @@ type facts struct {
 	checked  map[Key]map[string]any
 	unheard  map[Key]int
 	// ways are the old routes that were deleted for new ones, by these. stays are those whose successors were not in time, served
-	// the successors that were seen to serve. told names what a person was told once.
+	// the successors that were seen to serve, led the old routes to whose successors DNS leads. told names what a person was told once.
 	ways   map[Key]observed.Object
 	stays  map[Key]stay
 	served map[Key]bool
+	led    map[Key]led
 	told   map[string]bool
 	// began is when the lease has begun to wait for what it has written, by the steady clock: all waits share its wait time.
 	began time.Time
@@ -331,6 +332,7 @@ type facts struct {
 type seenTargets struct {
 	published render.Published
 	sent      Stamp
+	at        time.Time
 }
 
 // slot is a family of an IP endpoint for which a lease needs an address.

@@ -193,19 +193,27 @@ func (v view) awaitDeletion(d Desired, now seenLive) (Step, error) {
 
 // awaitLive reads an object again and again until done is true for it, at most for the lease's wait time; then late is true.
 func (v view) awaitLive(k Key, what string, done func(seenLive) bool) (s Step, late bool) {
-	now, over := v.w.live(k), v.f.began.Add(v.t.Settings.Wait)
-	read := Step{Requests: []Request{{Verb: GetLive, On: k, Why: "it is waited for"}}, Budgeted: true}
+	now := v.w.live(k)
+	read := do(Request{Verb: GetLive, On: k, Why: "it is waited for"})
+	return v.awaitRead(read, k.String()+" "+what, now.sent > max(v.f.wrote, v.w.read), now.at, done(now))
+}
+
+// awaitRead sends requests again and again until what they read is done, at most for the lease's wait time; then late is true. isFresh is true if it
+// was read since the lease has written, at is when it was read last.
+func (v view) awaitRead(read Step, what string, isFresh bool, at time.Time, done bool) (s Step, late bool) {
+	over := v.f.began.Add(v.t.Settings.Wait)
+	read.Budgeted = true
 	switch {
-	case done(now):
+	case done:
 		return Step{}, false
-	case now.sent <= max(v.f.wrote, v.w.read):
+	case !isFresh:
 		return read, false
 	case v.t.Settings.Wait == 0 || !v.f.began.IsZero() && !v.w.Clock.Before(over):
 		return Step{}, true
 	case v.f.began.IsZero():
 		return read, false
 	}
-	if s := v.untilNext(k.String()+" "+what, now.at, over); !s.idle() {
+	if s := v.untilNext(what, at, over); !s.idle() {
 		return s, false
 	}
 	return read, false

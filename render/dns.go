@@ -41,6 +41,20 @@ type UnknownHost struct {
 	Endpoint string
 }
 
+// Lacks describes what the record of a host waits for.
+func (h UnknownHost) Lacks(cfg *config.ProviderConfig) string {
+	switch {
+	case h.Source == config.FromAddress:
+		return "its record is written once MetalLB has granted an address; apply again"
+	case h.Target == config.TargetRoute:
+		return "its record is written once a router has said in the Route's status where it is reached; apply again"
+	case h.Target == config.TargetHTTPRoute:
+		g := cfg.Gateway
+		return fmt.Sprintf("its record is written once Gateway %s/%s has an address in its status; apply again", g.Namespace, g.Name)
+	}
+	return "its record is written once the ingress controller has said in the Ingress' status where it is reached; apply again"
+}
+
 // Records renders the DNS records of a lease. Each host that is served gets records from the first configured source
 // that applies to it; hosts that are only reserved get none. The error is of type lease.Problems.
 func Records(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses, published Published) (DNS, error) {

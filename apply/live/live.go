@@ -117,40 +117,15 @@ func (l *Lease) whyUnserved(ctx context.Context, o render.Object) (string, error
 	if err != nil {
 		return "", err
 	}
-	name := fmt.Sprintf("%s %s/%s", o.Kind.Singular, o.Namespace, o.Name)
 	if live == nil {
-		return "", fmt.Errorf("%s was deleted by somebody else while it was waited for; apply again", name)
+		return "", fmt.Errorf("%s %s/%s was deleted by somebody else while it was waited for; apply again", o.Kind.Singular, o.Namespace, o.Name)
 	}
 	record := view.RecordObjectOf(live)
-	switch record.State {
-	case view.StateActive:
-		if l.X.Changed() {
-			l.X.Event(report.Served, o.Kind.Singular, o.Namespace, o.Name, ValuesText(record))
-		}
-		return "", nil
-	case view.StateFailed:
-		return "", fmt.Errorf("%s: the record was not made (%s): %s", name, record.Operation, record.Message)
+	lacks, err := record.Lacks()
+	if lacks == "" && err == nil && l.X.Changed() {
+		l.X.Event(report.Served, o.Kind.Singular, o.Namespace, o.Name, record.ValuesText())
 	}
-	return Unserved(o.Kind, record), nil
-}
-
-// Unserved describes what a record that is not published waits for.
-func Unserved(kind kinds.Kind, record view.RecordObject) string {
-	last := "its controller has not taken it up yet"
-	if record.Operation != "" {
-		last = "last operation: " + record.Operation
-	}
-	return fmt.Sprintf("%s %s/%s to be served (%s; see: kubectl -n %s describe %s.%s %s)",
-		kind.Singular, record.Namespace, record.Name, last, record.Namespace, kind.Plural, kind.Group, record.Name)
-}
-
-// ValuesText formats the types and values of a record, as "A 192.0.2.1; TXT x, y".
-func ValuesText(o view.RecordObject) string {
-	var texts []string
-	for _, r := range o.Records {
-		texts = append(texts, string(r.Type)+" "+strings.Join(r.Values, ", "))
-	}
-	return strings.Join(texts, "; ")
+	return lacks, err
 }
 
 // pollInterval is the time between two checks of the rollout, each of which sends several LISTs.

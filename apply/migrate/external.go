@@ -12,7 +12,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
-	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
@@ -30,32 +29,34 @@ func externalController(opts command.Options) string {
 	return opts.Config.DNS.AnnotationPrefix + "/controller"
 }
 
-// isHidden reports whether external-dns ignores an old route.
-func (m *leaseMigration) isHidden(c *crossing) bool {
-	return c.old.Live.GetAnnotations()[externalController(m.x.Command.Options)] == lease.FieldManager
+// external reports whether external-dns reads the routes themselves.
+func (m *leaseMigration) external() bool {
+	return m.x.Command.Options.Config.DNS.Form == config.DNSAnnotations
 }
 
-// external-dns keeps, of two routes of a host, the one that has the record. So it is made to ignore the old one.
+// newTarget returns the target that external-dns uses for a new route, as far as it is known.
+func (m *leaseMigration) newTarget(c *crossing) dns.Target {
+	if annotated := m.annotatedTarget(render.Rendered(c.main())); !annotated.Empty() {
+		return annotated
+	}
+	return m.targets[c.use.Host]
+}
 
-// findReached waits until the targets of the new routes are known: if external-dns ignored the old ones before, it
-// would delete the records. Then it finds the old routes with other targets.
-func (m *leaseMigration) findReached(ctx context.Context) error {
-	reached := map[*crossing]dns.Target{}
-	errs := []error{m.awaitReached(ctx, reached)}
-	for _, h := range m.hosts {
-		h.hides = map[*crossing]time.Duration{}
-		for _, c := range h.routes {
-			was, err := m.oldTarget(ctx, c)
-			if err != nil {
-				h.stay()
-				errs = append(errs, err)
-			}
-			if !h.ended && !m.isHidden(c) && !was.Empty() && fmt.Sprint(was) != fmt.Sprint(reached[c]) {
-				h.hides[c] = m.externalTTL(c)
-			}
+// hide finds the old routes of a host that external-dns is made to ignore, those with other targets than the new ones: of two routes of a
+// host it keeps the one that has the record.
+func (m *leaseMigration) hide(ctx context.Context, h *hostMove) error {
+	for _, c := range h.routes {
+		was, err := m.oldTarget(ctx, c)
+		if err != nil {
+			return err
+		}
+		isHidden := c.old.Live.GetAnnotations()[externalController(m.x.Command.Options)] == lease.FieldManager
+		c.hides, c.lag = !isHidden && !was.Empty() && fmt.Sprint(was) != fmt.Sprint(m.newTarget(c)), records.ResidualTTL(c.old.Live)
+		if c.hides {
+			c.lag = max(c.lag, m.externalTTL(c))
 		}
 	}
-	return report.Gather(errs)
+	return nil
 }
 
 // externalTTL returns for how long resolvers may return an old route once external-dns is to ignore it.
@@ -65,30 +66,6 @@ func (m *leaseMigration) externalTTL(c *crossing) time.Duration {
 		ttl = time.Duration(seconds) * time.Second
 	}
 	return ttl + externalInterval
-}
-
-// awaitReached waits until the targets of the new routes are known.
-func (m *leaseMigration) awaitReached(ctx context.Context, reached map[*crossing]dns.Target) error {
-	look := m.published(true)
-	return m.awaitHosts(ctx, func(ctx context.Context, h *hostMove) (lacks []lack, err error) {
-		unknown := render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.x.Command.Options.Config.Target}
-		for _, c := range h.routes {
-			if reached[c] = m.annotatedTarget(render.Rendered(c.main())); reached[c].Empty() {
-				if reached[c], err = look.Target(ctx, unknown); err != nil {
-					return nil, err
-				}
-			}
-			if reached[c].Empty() {
-				lacks = []lack{m.unknown(h, unknown)}
-			}
-		}
-		return lacks, nil
-	})
-}
-
-// published returns a reader of where the lease's hosts are reached.
-func (m *leaseMigration) published(fresh bool) *published.Reader {
-	return records.Reader(m.x.Snapshot, m.x.Command.Cluster, m.x.Command.Options.Config, m.x.Request.Lease, fresh)
 }
 
 // annotatedTarget returns the target that an annotation on a route tells external-dns.
@@ -110,5 +87,6 @@ func (m *leaseMigration) oldTarget(ctx context.Context, c *crossing) (dns.Target
 	case c.old.Kind == kinds.Route:
 		return published.In(c.old.Live, "status", "ingress"), nil
 	}
-	return m.published(false).GatewayTarget(ctx)
+	now := &published.Reader{Cluster: m.x.Command.Cluster, Config: m.x.Command.Options.Config, Live: m.x.Snapshot}
+	return now.GatewayTarget(ctx)
 }

@@ -37,8 +37,9 @@ type crossing struct {
 	why string
 	// ready is true while nothing keeps the route: in the end, the old one is gone.
 	ready bool
-	// stays is until when resolvers may return the old route, lag how long that is after its host's records have
-	// changed.
+	// hides is true if DNS leads away from the old route. stays is until when resolvers may return it, lag how long that is after its host's
+	// records are served.
+	hides bool
 	stays time.Time
 	lag   time.Duration
 }
@@ -142,31 +143,28 @@ func (m *leaseMigration) look() {
 func (m *leaseMigration) endRoutes() (*engine.Move, error) {
 	m.look()
 	m.renderRoutes()
-	out, stays := &engine.Move{Ends: true}, []*crossing{}
+	out := &engine.Move{Ends: true, Companions: m.companions()}
 	for _, c := range m.routes {
+		if c.ready && c.why == "" {
+			c.why = m.leadsElsewhere(c, m.x.Snapshot.Find(c.main()))
+		}
 		if c.ready && c.why != "" {
 			m.leave(c, c.why)
 		}
 		if !c.ready || !m.x.Command.Passed(c.stays) {
-			stays = append(stays, c)
+			out.Stay = append(out.Stay, c.key())
 			continue
 		}
-		if why := m.leadsElsewhere(c, m.x.Snapshot.Find(c.main())); why != "" {
-			m.leave(c, why)
-			stays = append(stays, c)
-			continue
-		}
-		objects := slices.DeleteFunc(applied(c.objects), func(d engine.Desired) bool {
+		moving := m.moving(c, slices.DeleteFunc(applied(c.objects), func(d engine.Desired) bool {
 			live := m.x.Snapshot.Find(d.Object)
 			return !plan.Unchanged(observed.KeepsTaken(d.Object, live, lease.FieldManager), live, lease.FieldManager)
-		})
-		moving := m.moving(c, objects)
+		}))
 		if c.lag > 0 {
 			moving.Message = m.x.Command.Would(c.lag.String() + " after its DNS records lead to the new route")
 		}
 		out.Routes = append(out.Routes, moving)
 	}
-	if out.Companions = m.companions(stays); len(stays) == 0 {
+	if len(out.Stay) == 0 {
 		out.Target = &m.x.Command.Options.Target
 	}
 	return out, nil
@@ -310,19 +308,15 @@ func (m *leaseMigration) findKinds() error {
 	for _, c := range m.routes {
 		if c.why != "" { // report a missing kind even if the route cannot be migrated to it
 			of = append(of, kinds.OfTarget(m.x.Command.Options.Config.Target)[0])
-			break
+		} else {
+			of = append(of, kinds.WrittenRecords(m.x.Command.Options.Config)...)
 		}
-	}
-	for _, c := range m.routes {
 		for _, o := range c.objects {
-			if !slices.Contains(of, o.Kind) {
-				of = append(of, o.Kind)
-			}
+			of = append(of, o.Kind)
 		}
 	}
-	if slices.ContainsFunc(m.routes, func(c *crossing) bool { return c.why == "" }) {
-		of = append(of, kinds.WrittenRecords(m.x.Command.Options.Config)...)
-	}
+	slices.SortFunc(of, func(a, b kinds.Kind) int { return strings.Compare(a.Singular, b.Singular) })
+	of = slices.Compact(of)
 	return errors.Join(m.x.Snapshot.Missing(of...)...)
 }
 

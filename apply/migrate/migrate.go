@@ -21,7 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -64,8 +64,11 @@ type leaseMigration struct {
 	routes []*crossing
 	// hosts are the hosts whose DNS records have to point to the new routes.
 	hosts []*hostMove
-	// left are the routes that were left as they are, for the next error.
-	left []string
+	// targets are where the new routes are reached, as far as that was awaited.
+	targets render.Published
+	// left are the routes that were left as they are, failed why others were, for the next error.
+	left   []string
+	failed []error
 }
 
 // Plan reads the cluster and finds the chosen leases that have routes. It writes nothing.
@@ -125,12 +128,13 @@ func (m *Migration) Run(ctx context.Context) error {
 	errs := []error{
 		m.transact(ctx, m.leases, true, func(l *leaseMigration) (*engine.Move, error) { return l.newRoutes() }),
 		m.await(ctx),
-		m.each("leases (new routes)", func(l *leaseMigration) error { return l.stayed() }),
 	}
 	interrupted := m.overlap(ctx)
-	if interrupted == nil && !m.opts.KeepOld {
-		errs = append(errs, m.repoint(ctx))
-		interrupted = m.settleDNS(ctx)
+	if interrupted == nil && ctx.Err() == nil && !m.opts.KeepOld {
+		led := m.with(func(l *leaseMigration) bool { return slices.ContainsFunc(l.ready(), l.isLed) })
+		errs = append(errs, m.transact(ctx, led, true, func(l *leaseMigration) (*engine.Move, error) { return l.repointed(ctx), nil }))
+		led = m.with(func(l *leaseMigration) bool { return len(l.whole()) > 0 })
+		errs = append(errs, m.transact(ctx, led, false, func(l *leaseMigration) (*engine.Move, error) { return l.awaitRecords(m.opts.Settle), nil }))
 	}
 	if interrupted = cmp.Or(interrupted, ctx.Err()); interrupted != nil {
 		return report.Gather(append(errs, interrupted))
@@ -162,8 +166,8 @@ func Group(ctx context.Context, c *command.Command, g lease.Group) error {
 	return nil
 }
 
-// transact works on leases in one transaction, by another reading of the cluster. move returns what is done for a lease, or why nothing
-// may be. A route goes on if all was done for it.
+// transact works on leases in one transaction, by another reading of the cluster if read is true. move returns what is done for a lease, or
+// why nothing may be. A route goes on if all was done for it.
 func (m *Migration) transact(ctx context.Context, leases []*leaseMigration, read bool, move func(*leaseMigration) (*engine.Move, error)) error {
 	if len(leases) == 0 || ctx.Err() != nil {
 		return ctx.Err()
@@ -174,8 +178,8 @@ func (m *Migration) transact(ctx context.Context, leases []*leaseMigration, read
 	for i, l := range leases {
 		of[i], groups[i] = l.x, l.x.Group
 	}
-	err := execute.Work{
-		Command: m.command, Of: of,
+	errs := []error{execute.Work{
+		Command: m.command, Of: of, Fresh: true,
 		Read: func(ctx context.Context) (_ *observed.Snapshot, err error) {
 			if read {
 				snapshot, err = reading.ReadAll(ctx, m.command, groups...)
@@ -200,26 +204,32 @@ func (m *Migration) transact(ctx context.Context, leases []*leaseMigration, read
 				ended[one.Place] = one
 			}
 		},
-	}.Run(ctx)
+	}.Run(ctx)}
 	for i, l := range leases {
-		one := ended[i]
-		lost := one == nil || one.Outcome.Err == nil && one.Err() != nil
+		outcome := &engine.Outcome{}
+		if one := ended[i]; one != nil && (one.Outcome.Err != nil || one.Err() == nil) {
+			outcome = one.Outcome
+		}
+		if outcome.Targets != nil {
+			l.targets = outcome.Targets
+		}
 		for _, c := range l.routes {
 			going := refused[i] != nil || wants[i].Move == nil || slices.ContainsFunc(wants[i].Move.Routes, func(r engine.Moving) bool { return r.Old.Live.GetUID() == c.old.Live.GetUID() })
-			c.ready = c.ready && (!going || !lost && one.Outcome.Moved[c.key()])
+			moved, done := outcome.Moved[c.key()]
+			c.ready = c.ready && (!going || done)
+			if moved.Live != nil {
+				c.old.Live, c.stays = moved.Live, moved.Until
+			}
 		}
+		errs = append(errs, l.x.Failed(l.stayed()))
 	}
-	return err
+	return report.Gather(errs)
 }
 
-// await waits until the new routes are known to serve. If one is not, its old route stays.
+// await waits until the new routes are known to serve, and where they are reached. If that is not known, the old routes stay.
 func (m *Migration) await(ctx context.Context) error {
 	opts := m.command.Options
-	if opts.Wait == 0 && opts.AssumeServing {
-		return nil
-	}
-	leases := slices.DeleteFunc(slices.Clone(m.leases), func(l *leaseMigration) bool { return len(l.ready()) == 0 })
-	return m.transact(ctx, leases, false, func(l *leaseMigration) (*engine.Move, error) {
+	return m.transact(ctx, m.with(hasReady), false, func(l *leaseMigration) (*engine.Move, error) {
 		out := &engine.Move{Awaits: true, Changed: l.x.Changed()}
 		for _, c := range l.ready() {
 			going := l.moving(c, nil)
@@ -228,26 +238,22 @@ func (m *Migration) await(ctx context.Context) error {
 					going.With = append(going.With, engine.KeyOf(o))
 				}
 			}
-			out.Routes = append(out.Routes, going)
+			if out.Routes = append(out.Routes, going); !m.opts.KeepOld {
+				out.Unknown = append(out.Unknown, l.unknown(c)...)
+			}
 		}
+		slices.SortFunc(out.Unknown, func(a, b render.UnknownHost) int { return cmp.Compare(a.Name, b.Name) })
+		out.Unknown = slices.CompactFunc(out.Unknown, func(a, b render.UnknownHost) bool { return a.Name == b.Name })
 		return out, nil
 	})
 }
 
-// each runs a step for all leases and joins their errors.
-func (m *Migration) each(step string, do func(*leaseMigration) error) error {
-	errs, count := make([]error, len(m.leases)), m.command.Counter(step, len(m.leases))
-	group := parallel.New(m.command.Options.Concurrency)
-	for i, l := range m.leases {
-		group.Go(func() error {
-			defer count()
-			errs[i] = l.x.Failed(parallel.Guard(func() error { return do(l) }))
-			return nil
-		})
-	}
-	_ = group.Wait() // the leases' errors are in errs
-	return report.Gather(errs)
+// with returns the leases that are chosen.
+func (m *Migration) with(chosen func(*leaseMigration) bool) []*leaseMigration {
+	return slices.DeleteFunc(slices.Clone(m.leases), func(l *leaseMigration) bool { return !chosen(l) })
 }
+
+func hasReady(l *leaseMigration) bool { return len(l.ready()) > 0 }
 
 // Staying returns the old routes that a run has kept, for now or for good.
 func (m *Migration) Staying() (names []string) {
@@ -263,37 +269,32 @@ func (m *Migration) Staying() (names []string) {
 
 // overlap waits for Options.Overlap if there are routes with two forms.
 func (m *Migration) overlap(ctx context.Context) error {
-	ready := slices.ContainsFunc(m.leases, func(l *leaseMigration) bool { return len(l.ready()) > 0 })
-	if !ready || m.opts.KeepOld {
+	if len(m.with(hasReady)) == 0 || m.opts.KeepOld {
 		return nil
 	}
 	return m.command.Pause(ctx, m.opts.Overlap)
 }
 
-// end deletes the old routes whose successors are accepted and to which resolvers lead nobody, and then their companion objects.
+// end deletes the old routes whose successors serve and to which resolvers lead nobody, and then their companion objects.
 func (m *Migration) end(ctx context.Context) error {
-	now := m.command.Cluster.Now()
-	var leases []*leaseMigration
-	errs := make([]error, len(m.leases))
-	for i, l := range m.leases {
+	settles := func(c *crossing) bool { return !m.command.Passed(c.stays) }
+	leases := m.with(func(l *leaseMigration) bool {
+		l.whole()
+		return len(l.routes) == 0 || slices.ContainsFunc(l.ready(), func(c *crossing) bool { return !settles(c) })
+	})
+	errs := []error{m.transact(ctx, leases, true, func(l *leaseMigration) (*engine.Move, error) { return l.endRoutes() })}
+	for _, l := range m.leases {
 		settling := &SettlingError{Lease: l.x.Request.Lease}
 		for _, c := range l.ready() {
-			if !m.command.Passed(c.stays) {
-				settling.add(c, now)
+			if settles(c) {
+				settling.add(c, m.command.Cluster.Now())
 			}
 		}
-		if len(l.ready()) > len(settling.Routes) || len(l.routes) == 0 {
-			leases = append(leases, l)
-		}
 		if len(settling.Routes) > 0 && m.command.Options.Wait > 0 {
-			errs[i] = settling
+			errs = append(errs, l.x.Failed(settling))
 		}
 	}
-	err := m.transact(ctx, leases, true, func(l *leaseMigration) (*engine.Move, error) { return l.endRoutes() })
-	for i, l := range m.leases {
-		errs[i] = l.x.Failed(report.Gather([]error{l.stayed(), errs[i]}))
-	}
-	return report.Gather(append([]error{err}, errs...))
+	return report.Gather(errs)
 }
 
 // reportDone reports the end of a lease's migration, unless a route had to stay.

@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -126,38 +125,25 @@ func lastApplied(o *unstructured.Unstructured) time.Time {
 	return time.Time{}
 }
 
-// stayed returns the error of routes that were left as they are since it was called last, or nil.
+// stayed returns the errors of routes that were left as they are since it was called last, or nil.
 func (m *leaseMigration) stayed() error {
-	names := m.left
-	if m.left = nil; len(names) == 0 {
-		return nil
+	errs := m.failed
+	if len(m.left) > 0 {
+		errs = append([]error{&StayedError{Lease: m.x.Request.Lease, Routes: m.left}}, errs...)
 	}
-	return &StayedError{Lease: m.x.Request.Lease, Routes: names}
+	m.left, m.failed = nil, nil
+	return report.Gather(errs)
 }
 
-// companions returns the objects that accompany routes of the other kinds and that no route needs which stays.
-func (m *leaseMigration) companions(stays []*crossing) (out []observed.Object) {
+// companions returns the objects that accompany routes of the other kinds.
+func (m *leaseMigration) companions() (out []observed.Object) {
 	if m.x.Command.Options.Config.Target == config.TargetHTTPRoute {
 		return nil
-	}
-	needed := map[string]bool{}
-	for _, c := range stays {
-		if c.old.Kind != kinds.HTTPRoute && c.old.Kind != kinds.TLSRoute {
-			continue
-		}
-		name := c.old.Live.GetName()
-		for _, kind := range slices.Concat(kinds.Filters, kinds.Policies) {
-			needed[kind.Plural+"/"+name] = true
-		}
-		needed[kinds.HTTPRoute.Plural+"/"+lease.RedirectName(name)] = true
-		for _, service := range state.Backends(c.old.Live) {
-			needed[kinds.BackendTLSPolicy.Plural+"/"+service] = true
-		}
 	}
 	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
 		for live := range m.x.Snapshot.Of(kind) {
 			id, ours := isOf(m.x.Snapshot, live)
-			if _, isRoute := roleOf(m.x.Command.Options.Config.Target, kind, live); !ours || isRoute || id != m.x.Request.Lease || needed[kind.Plural+"/"+live.GetName()] {
+			if _, isRoute := roleOf(m.x.Command.Options.Config.Target, kind, live); !ours || isRoute || id != m.x.Request.Lease {
 				continue
 			}
 			out = append(out, observed.Object{Kind: kind, Live: live, Group: m.x.Group, Lease: id, Ours: true, Stays: m.x.Snapshot.Stays(kind, live)})
@@ -229,100 +215,21 @@ func (e *SettlingError) add(c *crossing, now time.Time) {
 	}
 }
 
-// notes are the annotations on an old route that say for how long clients may still reach it once DNS leads elsewhere. They have to be
-// there first, because the command may crash after any write. A longer time that was noted before stays.
-func (m *leaseMigration) notes(c *crossing, external bool) map[string]string {
-	out := map[string]string{lease.AnnotationDNSTTL: strconv.Itoa(int(c.lag.Seconds()))}
-	if external {
-		out[externalController(m.x.Command.Options)] = lease.FieldManager
+// Annotations on an old route say for how long clients may still reach it once DNS leads elsewhere. They have to be there first, because
+// the command may crash after any write. A longer time that was noted before stays.
+//
+// This program manages the annotations, so that its next apply of the route removes them. note returns their write, none if they are there.
+func (m *leaseMigration) note(c *crossing) []engine.Desired {
+	notes := map[string]string{lease.AnnotationDNSTTL: strconv.Itoa(int(c.lag.Seconds()))}
+	if m.external() {
+		notes[externalController(m.x.Command.Options)] = lease.FieldManager
 	}
-	return out
-}
-
-// note returns the write of the notes, none if they are there. This program manages the annotations, so that its next apply of the route
-// removes them.
-func (m *leaseMigration) note(c *crossing, external bool) []engine.Desired {
-	notes := m.notes(c, external)
-	if containsAll(c.old.Live.GetAnnotations(), notes) {
+	if now := c.old.Live.GetAnnotations(); maps.Equal(merged(now, notes), now) {
 		return nil
 	}
 	return []engine.Desired{{
 		Object: annotated(c.old.Kind, c.old.Live, notes), Manager: lease.FieldManager, Message: fmt.Sprintf("it stays for %s once DNS leads elsewhere", c.lag),
 	}}
-}
-
-// seeNotes reads the old routes with the notes on them.
-func (m *leaseMigration) seeNotes(ctx context.Context, external bool) error {
-	var errs []error
-	for _, h := range m.hosts {
-		for _, c := range h.routes {
-			if !c.ready || h.hides[c] == 0 {
-				continue
-			}
-			now, err := m.x.Command.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
-			noted := c.old.Live.DeepCopy()
-			noted.SetAnnotations(merged(noted.GetAnnotations(), m.notes(c, external)))
-			switch {
-			case err != nil:
-				c.ready = false
-				errs = append(errs, err)
-			case !engine.SameRoute(now, noted):
-				m.leave(c, changed)
-			default:
-				c.old.Live = now
-			}
-		}
-	}
-	return report.Gather(errs)
-}
-
-// servedSince returns when the controller of a DNS record last wrote its status: it began to serve the record at that
-// time or before. It returns the present if nobody can tell.
-func (m *leaseMigration) servedSince(record *unstructured.Unstructured) time.Time {
-	last := managed.LastWritten(record, managed.Status)
-	if last.IsZero() {
-		return m.x.Command.Cluster.Now()
-	}
-	return last.Add(timestampPrecision)
-}
-
-// timestampPrecision is the precision of the API server's timestamps.
-const timestampPrecision = time.Second
-
-// staysFor sets until when an old route stays after a change, and reports it.
-func (m *leaseMigration) staysFor(c *crossing, since time.Time, lag, settle time.Duration) {
-	if settle >= 0 {
-		lag = settle
-	}
-	c.stays = since.Add(lag)
-	if lag > 0 && !m.x.Command.Passed(c.stays) {
-		m.x.Event(report.Kept, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(),
-			fmt.Sprintf("until %s: resolvers may have the answer that leads to it", c.stays.UTC().Format("15:04:05 UTC")))
-	}
-}
-
-// settleDNS waits until resolvers no longer return the old routes. It does not wait for routes that stay beyond
-// Options.Wait.
-func (m *Migration) settleDNS(ctx context.Context) error {
-	now := m.command.Cluster.Now()
-	var until time.Time
-	for _, l := range m.leases {
-		for _, c := range l.routes {
-			if c.ready && c.stays.After(until) && !c.stays.After(now.Add(m.command.Options.Wait)) {
-				until = c.stays
-			}
-		}
-	}
-	return m.command.Pause(ctx, until.Sub(now))
-}
-
-func containsAll(have, want map[string]string) bool {
-	for k, v := range want {
-		if have[k] != v {
-			return false
-		}
-	}
-	return true
 }
 
 func merged(all, more map[string]string) map[string]string {

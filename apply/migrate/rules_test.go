@@ -9,12 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
-	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -178,27 +176,10 @@ func TestMade(t *testing.T) {
 // DNS changes for a host only when each of its routes has a new form, whichever lease of the owner it is of.
 func TestLacking(t *testing.T) {
 	golden.Rules{"lacking": func(line string) string {
-		ready, others, _ := strings.Cut(line, "|")
-		m := planned(t, nil, append(ot.WordObjects(t, others), ot.Ours(ot.Ingress(ot.Shop, shop, "/")))...)
-		for _, l := range m.leases {
-			for _, c := range l.routes {
-				c.ready = slices.Contains(strings.Fields(ready), c.use.Path) && l.x.Group.Owner == ot.Shop.Owner
-			}
-		}
-		return strings.NewReplacer(ot.Next.Namespace(), "NS").Replace(m.lacking()[shop])
+		l := planned(t, nil, append(ot.WordObjects(t, line), ot.Ours(ot.Ingress(ot.Shop, shop, "/")), ot.Ours(ot.HTTPRoute(ot.Shop, shop, "/")))...).leases[0]
+		l.x.Group = ot.Shop.Group()
+		return strings.NewReplacer(ot.Next.Namespace(), "NS").Replace(l.lacking(shop))
 	}}.Check(t, "testdata/lacking.txt")
-}
-
-// Companion objects of routes that stay are needed: those with the route's name, its redirect, and those of its Services.
-func TestCompanions(t *testing.T) {
-	stays, goes := ot.Ours(ot.HTTPRoute(ot.Shop, shop, "/")), ot.Ours(ot.HTTPRoute(ot.Shop, "www.example.com", "/"))
-	m := planned(t, nil, stays, goes, ot.Ours(ot.Redirect(ot.Shop, shop)), ot.Ours(ot.Redirect(ot.Shop, "www.example.com"))).leases[0]
-	cfg := config.Default()
-	m.x.Command.Options.Config = cfg
-	got := m.companions([]*crossing{{old: observed.Object{Kind: kinds.HTTPRoute, Live: stays}}})
-	if len(got) != 1 || got[0].Live.GetName() != lease.RedirectName("www.example.com") {
-		t.Errorf("%v", got)
-	}
 }
 
 // The error of routes that stay a while names the latest time.
@@ -210,20 +191,6 @@ func TestSettlingError(t *testing.T) {
 	}
 	if e.After != time.Hour || len(e.Routes) != 3 || !strings.Contains(e.Error(), "until 13:00:00 UTC") {
 		t.Errorf("%+v: %v", e, e)
-	}
-}
-
-// Where a host leads is what the records of its own name say, in whatever order and objects.
-func TestValuesOf(t *testing.T) {
-	records := []dns.Record{
-		{Name: "a.example.com", Type: dns.AAAA, Values: []string{"2001:db8::1"}},
-		{Name: "a.example.com", Type: dns.A, Values: []string{"192.0.2.2", "192.0.2.1"}},
-		{Name: "a.example.com", Type: dns.A, Values: []string{"192.0.2.1"}},
-		{Name: "a.example.com", Type: dns.TXT, Values: []string{"text"}},
-		{Name: "_akash-net.a.example.com", Type: dns.TXT, Values: []string{"text"}},
-	}
-	if diff := cmp.Diff([]string{"A 192.0.2.1", "A 192.0.2.2", "AAAA 2001:db8::1"}, valuesOf("a.example.com", records)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -153,17 +153,3 @@ func In(o *unstructured.Unstructured, path ...string) dns.Target {
 	}
 	return dns.ParseTarget(values)
 }
-
-// Missing describes what the record of a host waits for.
-func Missing(cfg *config.ProviderConfig, h render.UnknownHost) string {
-	switch {
-	case h.Source == config.FromAddress:
-		return "its record is written once MetalLB has granted an address; apply again"
-	case h.Target == config.TargetRoute:
-		return "its record is written once a router has said in the Route's status where it is reached; apply again"
-	case h.Target == config.TargetHTTPRoute:
-		g := cfg.Gateway
-		return fmt.Sprintf("its record is written once Gateway %s/%s has an address in its status; apply again", g.Namespace, g.Name)
-	}
-	return "its record is written once the ingress controller has said in the Ingress' status where it is reached; apply again"
-}

@@ -40,12 +40,8 @@ func Targets(
 	ctx context.Context, s *observed.Snapshot, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID,
 	unknown []render.UnknownHost, fresh bool,
 ) (render.Published, error) {
-	return Reader(s, c, cfg, id, fresh).Targets(ctx, unknown)
-}
-
-// Reader returns a reader of the addresses and names under which the hosts of a lease are reached.
-func Reader(s *observed.Snapshot, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID, fresh bool) *published.Reader {
-	return &published.Reader{Cluster: c, Config: cfg, Lease: id, Live: s, Fresh: fresh}
+	r := &published.Reader{Cluster: c, Config: cfg, Lease: id, Live: s, Fresh: fresh}
+	return r.Targets(ctx, unknown)
 }
 
 // Unrecorded returns, by host, what the missing DNS records of the hosts among things, and of the hosts of the leases
@@ -71,7 +67,7 @@ func Unrecorded(ctx context.Context, s *observed.Snapshot, c *command.Command, t
 				return nil, err
 			}
 			for _, u := range wanted.Unknown {
-				out[u.Name] = published.Missing(c.Options.Config, u)
+				out[u.Name] = u.Lacks(c.Options.Config)
 			}
 		}
 	}
@@ -104,76 +100,62 @@ func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) (
 // Wanted returns the records that a lease wants for a host of which it holds the part, as derived from claims, routes and
 // configuration.
 func Wanted(ctx context.Context, c *command.Command, s *observed.Snapshot, host string, part state.Part) (render.DNS, error) {
-	of := wanting{c.Cluster, c.Options.Config, s, part.Lease}
-	records, err := of.pointing(ctx, host, part, of.target(host), false)
+	cfg := c.Options.Config
+	def, as, addresses := pointing(cfg, s, part.Lease, host, part, target(cfg, s, part.Lease.Group(), host))
+	records, err := render.Records(def, as, addresses, nil)
+	if err == nil && len(records.Unknown) > 0 {
+		var targets render.Published
+		if targets, err = Targets(ctx, s, c.Cluster, as, part.Lease, records.Unknown, false); err == nil {
+			records, err = render.Records(def, as, addresses, targets)
+		}
+	}
 	if _, ok := errors.AsType[lease.Problems](err); ok {
 		return render.DNS{}, nil // the next apply of the lease reports the problems
 	}
 	return records, err
 }
 
-// At returns the records that point a host, of which a lease holds the part, at its routes of the configured target, with the
-// addresses and names that are read now.
-func At(ctx context.Context, c *command.Command, s *observed.Snapshot, id lease.ID, host string, part state.Part) (render.DNS, error) {
-	return wanting{c.Cluster, c.Options.Config, s, id}.pointing(ctx, host, part, c.Options.Config.Target, true)
+// At returns the records that point a host, of which a lease holds a part, at its routes of the configured target, which are reached at
+// targets.
+func At(cfg *config.ProviderConfig, s *observed.Snapshot, id lease.ID, host string, targets render.Published) (render.DNS, error) {
+	part := s.Claim(state.HostName(host)).PartsOf(id.Group())[0]
+	def, cfg, addresses := pointing(cfg, s, id, host, part, cfg.Target)
+	return render.Records(def, cfg, addresses, targets)
 }
 
-// wanting is what the records are found by that a lease wants.
-type wanting struct {
-	cluster  *cluster.Cluster
-	cfg      *config.ProviderConfig
-	snapshot *observed.Snapshot
-	lease    lease.ID
-}
-
-// pointing returns the records that point a host at its routes of a target.
-func (w wanting) pointing(ctx context.Context, host string, part state.Part, target string, fresh bool) (render.DNS, error) {
+// pointing returns a definition of a host that leads to its routes of a target, with what its records are rendered by.
+func pointing(cfg *config.ProviderConfig, s *observed.Snapshot, id lease.ID, host string, part state.Part, target string) (*lease.Definition, *config.ProviderConfig, render.Addresses) {
 	e := lease.Expose{Port: part.Port, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: host}}}
-	cfg, group, addresses := *w.cfg, w.lease.Group(), render.Addresses{}
-	cfg.Ingress.StaticHosts = false // the definition names the host
+	as, group, addresses := *cfg, id.Group(), render.Addresses{}
+	as.Ingress.StaticHosts = false // the definition names the host
 	if cfg.IP.Mode != config.ModePool {
-		e.IP, addresses = leasedEndpoint(w.snapshot.Claims.Held(group), group, part)
+		e.IP, addresses = leasedEndpoint(s.Claims.Held(group), group, part)
 	}
 	def := &lease.Definition{Lease: part.Lease, Services: []lease.Service{{Name: part.Service, Target: target, Expose: []lease.Expose{e}}}}
-	for _, o := range slices.Concat(w.snapshot.Written.Of(group), w.snapshot.Records.Of(host)) {
+	for _, o := range slices.Concat(s.Written.Of(group), s.Records.Of(host)) {
 		if o.Group == group {
 			def.Hash = cmp.Or(o.Live.GetAnnotations()[lease.AnnotationDefinition], def.Hash)
 		}
 	}
-	w.cfg = &cfg
-	return w.render(ctx, def, addresses, fresh)
-}
-
-// render renders records with the values that the cluster publishes.
-func (w wanting) render(ctx context.Context, def *lease.Definition, addresses render.Addresses, fresh bool) (render.DNS, error) {
-	records, err := render.Records(def, w.cfg, addresses, nil)
-	if err != nil || len(records.Unknown) == 0 {
-		return records, err
-	}
-	targets, err := Targets(ctx, w.snapshot, w.cluster, w.cfg, w.lease, records.Unknown, fresh)
-	if err != nil {
-		return records, err
-	}
-	return render.Records(def, w.cfg, addresses, targets)
+	return def, &as, addresses
 }
 
 // target returns the target of the routes to which a host's records point: that of the configuration, unless the lease has
 // only routes of another target, or that route is about to be deleted.
-func (w wanting) target(host string) string {
-	configured := w.cfg.Target
+func target(cfg *config.ProviderConfig, s *observed.Snapshot, group lease.Group, host string) string {
 	found := ""
 	for _, target := range []string{config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute} {
 		for _, kind := range kinds.OfTarget(target) {
-			exists := slices.ContainsFunc(w.snapshot.HostUses.At(host), func(u state.Use) bool {
-				return u.Kind == kind.Singular && u.Of(w.lease.Group()) && !u.Redirect &&
-					ResidualTTL(w.snapshot.At(kind, u.Namespace, u.Name)) == 0
+			exists := slices.ContainsFunc(s.HostUses.At(host), func(u state.Use) bool {
+				return u.Kind == kind.Singular && u.Of(group) && !u.Redirect &&
+					ResidualTTL(s.At(kind, u.Namespace, u.Name)) == 0
 			})
-			if exists && (found == "" || target == configured) {
+			if exists && (found == "" || target == cfg.Target) {
 				found = target
 			}
 		}
 	}
-	return cmp.Or(found, configured)
+	return cmp.Or(found, cfg.Target)
 }
 
 // leasedEndpoint returns the IP endpoint that the service of a part leases, and the addresses of the endpoint: the

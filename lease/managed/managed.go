@@ -75,6 +75,9 @@ func ofUnstructured(o *unstructured.Unstructured) iter.Seq[Entry] {
 // Status is the subresource that controllers write.
 const Status = "status"
 
+// Precision is that of the times in the entries.
+const Precision = time.Second
+
 // LastWritten returns the latest time in the object's entries, or in those of the given subresources; the zero time if
 // there is none.
 func LastWritten(o metav1.Object, subresource ...string) (last time.Time) {

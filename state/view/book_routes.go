@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/admission"
 )
@@ -161,6 +162,45 @@ func RecordObjectOf(o *unstructured.Unstructured) RecordObject {
 		r.State = StateTerminating
 	}
 	return r
+}
+
+// TargetsOf returns the sorted targets that live or rendered records have for a host.
+func TargetsOf(host string, objects ...*unstructured.Unstructured) (targets []string) {
+	for _, o := range objects {
+		for _, r := range RecordObjectOf(o).Records {
+			for _, v := range r.Values {
+				if r.Name == host && r.Type != dns.TXT {
+					targets = append(targets, string(r.Type)+" "+v)
+				}
+			}
+		}
+	}
+	slices.Sort(targets)
+	return slices.Compact(targets)
+}
+
+// Lacks returns what a record waits for that is not served; "" if it is. The error is what its controller says of one that was not made.
+func (r RecordObject) Lacks() (string, error) {
+	kind, last := kinds.Of(r.Kind), "its controller has not taken it up yet"
+	switch {
+	case r.State == StateActive:
+		return "", nil
+	case r.State == StateFailed:
+		return "", fmt.Errorf("%s %s/%s: the record was not made (%s): %s", kind.Singular, r.Namespace, r.Name, r.Operation, r.Message)
+	case r.Operation != "":
+		last = "last operation: " + r.Operation
+	}
+	return fmt.Sprintf("%s %s/%s to be served (%s; see: kubectl -n %s describe %s.%s %s)",
+		kind.Singular, r.Namespace, r.Name, last, r.Namespace, kind.Plural, kind.Group, r.Name), nil
+}
+
+// ValuesText formats the types and values of a record, as "A 192.0.2.1; TXT x, y".
+func (r RecordObject) ValuesText() string {
+	var texts []string
+	for _, of := range r.Records {
+		texts = append(texts, string(of.Type)+" "+strings.Join(of.Values, ", "))
+	}
+	return strings.Join(texts, "; ")
 }
 
 func (r *RecordObject) readEndpoints(spec any) {

@@ -124,13 +124,6 @@ func (e *extension) did() []string {
 	return acted
 }
 
-// failsWith lets each operation fail from now on; with "" none does.
-func (e *extension) failsWith(fails string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.fails = fails
-}
-
 // specOf is a field of an object's spec.
 func specOf(o *unstructured.Unstructured, name string) string {
 	return fmt.Sprint(o.Object["spec"].(map[string]any)[name])
