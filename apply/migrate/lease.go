@@ -119,7 +119,7 @@ func (m *leaseMigration) moving(c *crossing, objects []engine.Desired) engine.Mo
 	host := state.HostName(c.use.Host)
 	part := m.x.Snapshot.Claim(host).Part(state.RouteKey(c.use.Path))
 	return engine.Moving{
-		Old:  observed.Object{Kind: c.old.Kind, Live: c.old.Live, Group: m.x.Group, Lease: m.x.Request.Lease, Ours: true},
+		Old:  c.old,
 		Host: c.use.Host, Claim: host, Key: state.RouteKey(c.use.Path),
 		Held: part != nil && part.Lease.Group() == m.x.Group,
 		New:  engine.KeyOf(c.main()), Was: m.x.Snapshot.Find(c.main()), Objects: objects,
@@ -176,7 +176,7 @@ func (m *leaseMigration) renderRoutes() {
 	def, unread := m.definition()
 	are, akashs := map[string]kinds.Kind{}, map[string]render.AkashRoute{}
 	for _, o := range m.current() {
-		are[o.GetName()] = kinds.Of(o.GetKind())
+		are[o.Live.GetName()] = o.Kind
 	}
 	for _, c := range m.ready() {
 		if c.why == "" {
@@ -232,7 +232,7 @@ func (m *leaseMigration) definition() (*lease.Definition, error) {
 func (m *leaseMigration) made(c *crossing, def *lease.Definition, unread error, akashs map[string]render.AkashRoute) string {
 	name := c.old.Live.GetName()
 	from, isKept := definitionOf(c.old.Live), m.x.Snapshot.Definitions[kept.Name(m.x.Group)] != nil
-	succeeds := func(o *unstructured.Unstructured) bool { return o.GetName() == name && definitionOf(o) == def.Hash }
+	succeeds := func(o observed.Object) bool { return o.Live.GetName() == name && definitionOf(o.Live) == def.Hash }
 	switch {
 	case unread != nil:
 		return unread.Error()

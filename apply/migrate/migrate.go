@@ -60,8 +60,9 @@ type Migration struct {
 type leaseMigration struct {
 	// x reports what happens to the lease, and has what was read last.
 	x *executor.Executor
-	// routes are the routes to move.
-	routes []*crossing
+	// objects are its routes and what accompanies them, as read last; routes are those to move.
+	objects []observed.Object
+	routes  []*crossing
 	// hosts are the hosts whose DNS records have to point to the new routes.
 	hosts []*hostMove
 	// targets are where the new routes are reached, as far as that was awaited.
@@ -77,28 +78,24 @@ func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, o
 	if err != nil {
 		return nil, err
 	}
-	byLease := map[lease.ID]*leaseMigration{}
-	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
-		for o := range snapshot.Of(kind) {
-			id, ours := isOf(snapshot, o)
-			isNew, isRoute := roleOf(c.Options.Config.Target, kind, o)
-			if !ours || !choose(id) || !isRoute && c.Options.Config.Target == config.TargetHTTPRoute {
-				continue
-			}
-			m := byLease[id]
-			if m == nil {
-				m = &leaseMigration{x: executor.New(c, state.Request{Lease: id})}
-				m.x.Snapshot = snapshot
-				byLease[id] = m
-			}
-			if uses := state.HostUses(o); isRoute && !isNew && len(uses) > 0 {
-				m.routes = append(m.routes, &crossing{old: observed.Object{Kind: kind, Live: o, Group: id.Group()}, use: uses[0]})
+	out := &Migration{command: c, opts: opts}
+	for id, objects := range objectsByLease(snapshot) {
+		if !choose(id) {
+			continue
+		}
+		m := &leaseMigration{x: executor.New(c, state.Request{Lease: id}), objects: objects}
+		m.x.Snapshot = snapshot
+		accompanied := c.Options.Config.Target != config.TargetHTTPRoute
+		for _, o := range objects {
+			isNew, isRoute := m.roleOf(o)
+			accompanied = accompanied || isRoute
+			if uses := state.HostUses(o.Live); isRoute && !isNew && len(uses) > 0 {
+				m.routes = append(m.routes, &crossing{old: o, use: uses[0]})
 			}
 		}
-	}
-	out := &Migration{command: c, opts: opts}
-	for _, m := range byLease {
-		out.leases = append(out.leases, m)
+		if accompanied {
+			out.leases = append(out.leases, m)
+		}
 	}
 	slices.SortFunc(out.leases, func(a, b *leaseMigration) int { return a.x.Request.Lease.Compare(b.x.Request.Lease) })
 	return out, nil
@@ -172,7 +169,7 @@ func (m *Migration) transact(ctx context.Context, leases []*leaseMigration, read
 	if len(leases) == 0 || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	snapshot := m.leases[0].x.Snapshot
+	snapshot := leases[0].x.Snapshot
 	refused, ended := make([]error, len(leases)), make([]*execute.Lease, len(leases))
 	wants, of, groups := make([]engine.Want, len(leases)), make([]*executor.Executor, len(leases)), make([]lease.Group, len(leases))
 	for i, l := range leases {
@@ -187,8 +184,9 @@ func (m *Migration) transact(ctx context.Context, leases []*leaseMigration, read
 			return snapshot, err
 		},
 		Wants: func() []engine.Want {
+			objects := objectsByLease(snapshot)
 			for _, l := range leases {
-				l.x.Snapshot = snapshot
+				l.x.Snapshot, l.objects = snapshot, objects[l.x.Request.Lease]
 			}
 			for i, l := range leases {
 				wants[i].Request = l.x.Request
@@ -313,7 +311,7 @@ func (m *leaseMigration) reportDone(keep bool) {
 		hosts = append(hosts, c.use.Host)
 	}
 	for _, o := range m.current() {
-		for _, u := range state.HostUses(o) {
+		for _, u := range state.HostUses(o.Live) {
 			hosts = append(hosts, u.Host)
 		}
 	}

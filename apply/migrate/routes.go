@@ -59,16 +59,11 @@ func (m *leaseMigration) checkMovable() error {
 }
 
 // current returns the lease's routes that have the target's kind already.
-func (m *leaseMigration) current() (out []*unstructured.Unstructured) {
-	for _, kind := range kinds.OfTarget(m.x.Command.Options.Config.Target) {
-		for o := range m.x.Snapshot.Of(kind) {
-			id, ours := isOf(m.x.Snapshot, o)
-			if _, isRoute := roleOf(m.x.Command.Options.Config.Target, kind, o); ours && isRoute && id == m.x.Request.Lease {
-				out = append(out, o)
-			}
-		}
-	}
-	return out
+func (m *leaseMigration) current() []observed.Object {
+	return slices.DeleteFunc(slices.Clone(m.objects), func(o observed.Object) bool {
+		isNew, _ := m.roleOf(o)
+		return !isNew
+	})
 }
 
 // superseded reports whether the new form exists and has to stay as it is: Akash's provider wrote it for the lease, or
@@ -137,33 +132,35 @@ func (m *leaseMigration) stayed() error {
 
 // companions returns the objects that accompany routes of the other kinds.
 func (m *leaseMigration) companions() (out []observed.Object) {
-	if m.x.Command.Options.Config.Target == config.TargetHTTPRoute {
-		return nil
-	}
-	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
-		for live := range m.x.Snapshot.Of(kind) {
-			id, ours := isOf(m.x.Snapshot, live)
-			if _, isRoute := roleOf(m.x.Command.Options.Config.Target, kind, live); !ours || isRoute || id != m.x.Request.Lease {
-				continue
-			}
-			out = append(out, observed.Object{Kind: kind, Live: live, Group: m.x.Group, Lease: id, Ours: true, Stays: m.x.Snapshot.Stays(kind, live)})
+	for _, o := range m.objects {
+		if _, isRoute := m.roleOf(o); !isRoute && m.x.Command.Options.Config.Target != config.TargetHTTPRoute {
+			o.Stays = m.x.Snapshot.Stays(o.Kind, o.Live)
+			out = append(out, o)
 		}
 	}
 	return out
 }
 
-// isOf returns the lease of an object that this program or Akash's provider wrote for it.
-func isOf(s *observed.Snapshot, o *unstructured.Unstructured) (id lease.ID, ok bool) {
-	whose := s.Ownership(o)
-	id = whose.Lease
-	return id, whose.Labelled && o.GetNamespace() == id.Namespace() && (whose.Ours || o.GetLabels()[lease.LabelManaged] == "true")
+// objectsByLease returns the routes, and what accompanies them, that this program or Akash's provider wrote for leases.
+func objectsByLease(s *observed.Snapshot) map[lease.ID][]observed.Object {
+	out := map[lease.ID][]observed.Object{}
+	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
+		for o := range s.Of(kind) {
+			whose := s.Ownership(o)
+			id := whose.Lease
+			if whose.Labelled && o.GetNamespace() == id.Namespace() && (whose.Ours || o.GetLabels()[lease.LabelManaged] == "true") {
+				out[id] = append(out[id], observed.Object{Kind: kind, Live: o, Group: id.Group(), Lease: id, Ours: true})
+			}
+		}
+	}
+	return out
 }
 
 // roleOf reports whether an object is a route, and whether that has the target's kind. Others accompany routes.
-func roleOf(target string, kind kinds.Kind, o *unstructured.Unstructured) (isNew, isRoute bool) {
-	_, _, redirect := lease.ParseRouteName(o.GetName())
-	isRoute = slices.Contains(kinds.RouteKinds, kind) && !redirect
-	return isRoute && slices.Contains(kinds.OfTarget(target), kind), isRoute
+func (m *leaseMigration) roleOf(o observed.Object) (isNew, isRoute bool) {
+	_, _, redirect := lease.ParseRouteName(o.Live.GetName())
+	isRoute = slices.Contains(kinds.RouteKinds, o.Kind) && !redirect
+	return isRoute && slices.Contains(kinds.OfTarget(m.x.Command.Options.Config.Target), o.Kind), isRoute
 }
 
 // ready returns the routes that go on.
