@@ -158,10 +158,13 @@ func (l *ledger) records(id lease.ID, host string, ttl int64) []render.Object {
 	return out.Objects
 }
 
-// record lets a lease have the records of a host, of which their controller says how far it is.
-func (l *ledger) record(id lease.ID, host, state string) {
+// record lets a lease have the records of a host, of which their controller says how far it is; and when, but for those of some types.
+func (l *ledger) record(id lease.ID, host, state string, untimed ...string) {
 	for _, o := range l.records(id, host, 300) {
 		k, now := engine.KeyOf(o), metav1.NewTime(l.now)
+		if slices.ContainsFunc(untimed, func(kind string) bool { return strings.HasSuffix(o.Name, "-"+kind) }) {
+			now = metav1.Time{}
+		}
 		l.store(k, lease.FieldManager, render.Rendered(o), l.objects[k])
 		l.edit(k, func(live *unstructured.Unstructured) {
 			live.Object["status"] = map[string]any{"lastOperation": map[string]any{"type": "Reconcile", "state": state, "description": "so it says"}}

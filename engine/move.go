@@ -345,8 +345,12 @@ func (v view) lead(m Moving) lead {
 		lacks, failed := record.Lacks()
 		out.lacks, out.failed, found = cmp.Or(lacks, out.lacks), cmp.Or(out.failed, failed), append(found, seen.live)
 		out.served = append(out.served, Event{Action: report.Served, Of: k, Message: record.ValuesText(), Once: "served " + k.String()})
-		if at := managed.LastWritten(seen.live, managed.Status); at.After(last) {
-			last, out.since = at, at.Add(managed.Precision)
+		since := v.w.Time // unless its controller has said when
+		if at := managed.LastWritten(seen.live, managed.Status); !at.IsZero() {
+			since = at.Add(managed.Precision)
+		}
+		if since.After(last) {
+			last, out.since = since, since
 		}
 	}
 	if is, want := status.TargetsOf(m.Host, found...), status.TargetsOf(m.Host, wanted...); !slices.Equal(is, want) {

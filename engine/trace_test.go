@@ -51,7 +51,7 @@ import (
 //	                  a controller writes the status; a finalizer keeps it; that is removed; somebody deletes it
 //	accept OWNER/DSEQ HOST | address OWNER/DSEQ HOST
 //	                  the Gateway says that the HTTPRoute serves; a controller writes an address into the Ingress
-//	publish HOST NAME | record OWNER/DSEQ HOST STATE
+//	publish HOST NAME | record OWNER/DSEQ HOST STATE [TYPE without a time...]
 //	                  a host is reached by a name; the DNS record of a host that leads there is as its controller says
 //	hand KIND OWNER/DSEQ HOST OWNER/DSEQ
 //	                  an object gets the labels of another lease
@@ -183,7 +183,7 @@ func (s *story) obey(words []string) {
 	case "publish":
 		s.ledger.targets[words[1]] = dns.ParseTarget(words[2:])
 	case "record":
-		s.ledger.record(leaseOf(words[1]), words[2], words[3])
+		s.ledger.record(leaseOf(words[1]), words[2], words[3], words[4:]...)
 	case "silence":
 		s.ledger.silence(words[1])
 	case "terminate":

@@ -74,7 +74,11 @@ func (m *leaseMigration) repointed(ctx context.Context) *engine.Move {
 	}
 	slices.SortFunc(m.hosts, func(a, b *hostMove) int { return cmp.Compare(a.host, b.host) })
 	for _, h := range m.hosts {
-		unknown, err := m.unknown(h.routes[0]), follow(ctx, h)
+		err := follow(ctx, h)
+		var unknown []render.UnknownHost
+		for _, c := range h.routes {
+			unknown = append(unknown, m.unknown(c)...)
+		}
 		if len(unknown) > 0 && m.x.Command.Cluster.Waits() {
 			err = errors.New(unknown[0].Lacks(m.x.Command.Options.Config)) // it was claimed meanwhile
 		}
