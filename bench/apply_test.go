@@ -32,7 +32,8 @@ import (
 // objects as a file, and makes the program's requests in a bare loop. Each lease is four objects in the cluster: a namespace, a claim,
 // a ProviderHost, an Ingress. All have as many requests under way at a time but kubectl, which has one.
 func BenchmarkApply(b *testing.B) {
-	leases := size(250, 4)
+	growing := sizes(250)
+	leases := growing[3]
 	c, input := shared(b), objects(b, leases, emit.WriteJSON)
 	apply := func(n int) program {
 		return c.run("apply", plugin(b), "apply", "-f", definitions(b, n, document), fmt.Sprint("--concurrency=", concurrency))
@@ -71,17 +72,18 @@ func BenchmarkApply(b *testing.B) {
 	writes := slices.DeleteFunc(again, func(q request) bool { return q.method == http.MethodGet })
 	judge("apply unchanged: writes", "writes", "at most", 0, []float64{float64(len(writes))})
 
-	most := size(400, 8)
-	grow(b, "apply new", 1, 400, func(n int) program {
-		c.clear(b, most)
-		return apply(n)
-	}, wall, peak)
-	grow(b, "apply unchanged", 3, 400, func(n int) program {
-		c.clear(b, most)
-		apply(n).measure(b)
-		return apply(n)
-	}, wall, peak)
-	c.clear(b, most)
+	var fresh, same []usage // of one, and of the sizes below the one above
+	for _, n := range append([]int{1}, growing[:3]...) {
+		var once, twice []usage
+		for range min(3, *runs) {
+			c.clear(b, leases)
+			once, twice = append(once, apply(n).measure(b)), append(twice, apply(n).measure(b))
+		}
+		fresh, same = append(fresh, median(once)), append(same, median(twice))
+	}
+	grown(b, "apply new", fresh[0], growing, append(fresh[1:], median(anew[0])), wall, peak)
+	grown(b, "apply unchanged", same[0], growing, append(same[1:], median(unchanged[0])), wall, peak)
+	c.clear(b, leases)
 }
 
 // BenchmarkLatency applies new leases and takes claims while each request takes longer: the slope is how many of them wait for one another.

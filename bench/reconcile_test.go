@@ -107,9 +107,11 @@ func BenchmarkReconcile(b *testing.B) {
 		r, base = reconcile(b, c, 1)
 		r.stop(b)
 	}
+	model, written := c.stored(b, append(c.written()[:3], "namespaces/"+definition(0).Lease.Namespace())...), 1
 	var started, changed []usage
 	for i, n := range growing {
-		c.run("reconcile", plugin(b), "reconcile", "-f", definitions(b, n, document), "--source=bench").measure(b)
+		c.spread(b, model, written, n, namesOf)
+		written = max(written, n)
 		r, u := reconcile(b, c, n)
 		var alone []float64
 		for range map[bool]int{true: *runs, false: 1}[i == 1] {

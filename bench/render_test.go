@@ -38,11 +38,11 @@ const provider = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
 // definition is the lease of a number: one web service with one host.
 func definition(i int) *lease.Definition {
 	d := &lease.Definition{
-		Name:  fmt.Sprintf("shop-%d", i),
+		Name:  fmt.Sprintf("shop-%05d", i),
 		Lease: lease.ID{Owner: owners[i%len(owners)], DSeq: uint64(8438017 + i), GSeq: 1, OSeq: 1, Provider: provider},
 		Services: []lease.Service{{Name: "web", Expose: []lease.Expose{{
 			Port: 8080, As: 80, Protocol: lease.TCP, Global: true,
-			Hosts: []lease.Host{{Name: fmt.Sprintf("shop-%d.example.com", i)}},
+			Hosts: []lease.Host{{Name: fmt.Sprintf("shop-%05d.example.com", i)}},
 		}}}},
 	}
 	d.Hash = lease.Sum(d)

@@ -30,14 +30,13 @@ func BenchmarkState(b *testing.B) {
 	c := shared(b)
 	hosts := c.run("state hosts", plugin(b), "state", "hosts", "-o", "name")
 	nothing := alternate(b, *runs, hosts)[0]
-	written := 0
+	first := definition(0)
+	_, err := c.client.CoordinationV1().Leases(c.ledger).Apply(b.Context(), claimOf(first), metav1.ApplyOptions{FieldManager: first.Lease.Group().FieldManager()})
+	check(b, err)
+	model, written := c.stored(b, c.written()[0]), 1
 	grow(b, "state hosts", 3, 20_000, func(n int) program {
-		each(b, n-written, func(ctx context.Context, i int) error {
-			d := definition(written + i)
-			_, err := c.client.CoordinationV1().Leases(c.ledger).Apply(ctx, claimOf(d), metav1.ApplyOptions{FieldManager: d.Lease.Group().FieldManager()})
-			return err
-		})
-		written = n
+		c.spread(b, model, written, n, namesOf)
+		written = max(written, n)
 		return hosts
 	}, wall, peak)
 	lists := newReplay(b, c.record(b, hosts), 0)
@@ -55,7 +54,7 @@ func BenchmarkResources(b *testing.B) {
 	const leases, nodes = 100, 200
 	c := shared(b)
 	for i := range size(nodes, 2) {
-		harness.Node(b, fmt.Sprint("node-", i), map[string]string{"akash.network": "true"}, harness.Amounts("64", "256Gi"))
+		harness.Node(b, nodeName(i), map[string]string{"akash.network": "true"}, harness.Amounts("64", "256Gi"))
 	}
 	each(b, leases, func(ctx context.Context, i int) error {
 		id := definition(i).Lease
@@ -67,19 +66,19 @@ func BenchmarkResources(b *testing.B) {
 		c.run("state resources", plugin(b), "state", "resources", "-o", "json"),
 		c.run("kubectl get nodes,pods", tool(b, "kubectl"), "get", "nodes,pods", "-A", "-o", "json"),
 	}
-	made := 0
+	p := leasedPod(b)
+	status, pods := p.Status, c.client.CoreV1().Pods(p.Namespace)
+	p, err := pods.Create(b.Context(), p, metav1.CreateOptions{})
+	check(b, err)
+	p.Status = status
+	_, err = pods.UpdateStatus(b.Context(), p, metav1.UpdateOptions{})
+	check(b, err)
+	model, made := c.stored(b, "pods/"), 1
 	grow(b, "state resources", 3, 5000, func(n int) program {
-		each(b, n-made, func(ctx context.Context, i int) error {
-			p := leasedPod(b, made+i, leases, nodes)
-			status := p.Status
-			p, err := c.client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{})
-			if err == nil {
-				p.Status = status
-				_, err = c.client.CoreV1().Pods(p.Namespace).UpdateStatus(ctx, p, metav1.UpdateOptions{})
-			}
-			return err
+		c.spread(b, model, made, n, func(i int) []string {
+			return append(namesOf(i % leases)[1:4], podNames(i, nodes)...)
 		})
-		made = n
+		made = max(made, n)
 		return all[0]
 	}, wall, peak)
 	found := alternate(b, *runs, all...)
@@ -87,14 +86,20 @@ func BenchmarkResources(b *testing.B) {
 	judge("state resources: kubectl", "times faster than kubectl get nodes,pods -o json", "at least", 15, ratios(found[1], found[0], wall))
 }
 
+// podNames are the names of a pod and of its node, and its address.
+func podNames(i, nodes int) []string {
+	return []string{fmt.Sprintf("web-%05d", i), nodeName(i % nodes), fmt.Sprintf("10.0.%d.%d", 100+i/100, 100+i%100)}
+}
+
+func nodeName(i int) string { return fmt.Sprintf("node-%03d", i) }
+
 // leasedPod is a pod as a lease's Deployment makes it.
-func leasedPod(b *testing.B, i, leases, nodes int) *corev1.Pod {
+func leasedPod(b *testing.B) *corev1.Pod {
 	b.Helper()
 	text, err := os.ReadFile("testdata/pod.yaml")
 	check(b, err)
-	id, p := definition(i%leases).Lease, &corev1.Pod{}
-	of := strings.NewReplacer("NAMESPACE", id.Namespace(), "NAME", fmt.Sprintf("web-%05d", i), "NODE", fmt.Sprint("node-", i%nodes),
-		"ADDRESS", fmt.Sprintf("10.0.%d.%d", i>>8&255, i&255), "NOW", time.Now().UTC().Format(time.RFC3339))
+	id, names, p := definition(0).Lease, podNames(0, 1), &corev1.Pod{}
+	of := strings.NewReplacer("NAMESPACE", id.Namespace(), "NAME", names[0], "NODE", names[1], "ADDRESS", names[2], "NOW", time.Now().UTC().Format(time.RFC3339))
 	check(b, yaml.UnmarshalStrict([]byte(of.Replace(string(text))), p))
 	p.Labels = id.Labels()
 	p.Labels["akash.network/manifest-service"], p.Labels["akash.network/namespace"] = "web", p.Namespace

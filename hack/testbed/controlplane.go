@@ -51,6 +51,8 @@ type ControlPlane struct {
 	Config *rest.Config
 	// Kubeconfig is the path of a file with the same rights.
 	Kubeconfig string
+	// Etcd is where etcd answers, without TLS.
+	Etcd string
 	// Dir is a folder of this control plane's that Stop removes: data, certificates, logs.
 	Dir string
 
@@ -148,6 +150,7 @@ func (p *ControlPlane) start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	p.Etcd = env.ControlPlane.Etcd.URL.String()
 	p.Config, err = p.as("admin", p.Kubeconfig)
 	return err
 }
