@@ -8,6 +8,7 @@ package admission
 
 import (
 	"cmp"
+	"encoding/binary"
 	"iter"
 	"slices"
 	"strings"
@@ -28,10 +29,10 @@ type Admission struct {
 // by shard in the order of the configuration, then by host, path and age.
 func Decide(rules Rules, claims *Claims, routes []Route, namespaces map[string]map[string]string) []Admission {
 	byAge := make([]*Route, len(routes))
-	for i := range routes {
-		byAge[i] = &routes[i]
+	age := func(i int) int64 { return routes[i].age() }
+	for at, i := range ordered(len(routes), age, func(i, j int) int { return compareAge(&routes[i], &routes[j]) }) {
+		byAge[at] = &routes[i]
 	}
-	slices.SortFunc(byAge, compareAge)
 	if len(rules.shards) == 0 {
 		return decide(make([]Admission, 0, len(routes)), "", &rules, claims, byAge)
 	}
@@ -64,11 +65,7 @@ func decide(out []Admission, shard string, rules *Rules, claims *Claims, byAge [
 
 // appendSorted appends verdicts sorted by host, path and age.
 func appendSorted(out []Admission, shard string, byAge []*Route, verdicts []Verdict) []Admission {
-	order := make([]int, len(byAge))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int {
+	order := ordered(len(byAge), func(i int) uint64 { return prefix(byAge[i].Host) }, func(i, j int) int {
 		a, b := byAge[i], byAge[j]
 		if c := cmp.Compare(a.Host, b.Host); c != 0 {
 			return c
@@ -82,6 +79,37 @@ func appendSorted(out []Admission, shard string, byAge []*Route, verdicts []Verd
 		out = append(out, Admission{Route: byAge[i], Shard: shard, Verdict: verdicts[i]})
 	}
 	return out
+}
+
+// ordered returns the numbers from 0 to n, sorted by a key, and where it is the same by compare. The keys of all lie side by side, so most
+// comparisons read nothing else.
+func ordered[K int64 | uint64](n int, key func(i int) K, compare func(i, j int) int) []int {
+	type keyed struct {
+		key K
+		i   int
+	}
+	all := make([]keyed, n)
+	for i := range all {
+		all[i] = keyed{key(i), i}
+	}
+	slices.SortFunc(all, func(a, b keyed) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		return compare(a.i, b.i)
+	})
+	out := make([]int, n)
+	for at, one := range all {
+		out[at] = one.i
+	}
+	return out
+}
+
+// prefix returns the beginning of a text as a number, which sorts as the text does.
+func prefix(text string) uint64 {
+	var begin [8]byte
+	copy(begin[:], text)
+	return binary.BigEndian.Uint64(begin[:])
 }
 
 // Claims are the ledger's claims on hosts and wildcards. A claim excludes the routes of every other owner, however old

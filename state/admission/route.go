@@ -106,6 +106,18 @@ func compareAge(a, b *Route) int {
 		compareTruth(a.Redirect, b.Redirect), slices.Compare(a.Matches, b.Matches))
 }
 
+// age orders routes as compareAge does, but for those of one second: by creation time, and aliases last.
+func (r *Route) age() (second int64) {
+	const youngest, alias = 1 << 60, 1 << 61
+	if second = r.Created.Unix(); r.Created.IsZero() {
+		second = youngest
+	}
+	if r.Alias {
+		second += alias
+	}
+	return second
+}
+
 func compareTruth(a, b bool) int {
 	switch {
 	case a == b:
@@ -256,6 +268,8 @@ type fold struct {
 type served struct {
 	owner  identity
 	newest *Route
+	// only is the route of a host that has one, as most have: it is not among the active ones yet.
+	only *Route
 	// tls and passthrough are true if any of the routes is so.
 	tls, passthrough bool
 }
@@ -270,7 +284,7 @@ func newFold(rules *Rules, claims *Claims, routes []*Route) *fold {
 	slices.Sort(kinds)
 	f := &fold{
 		rules: rules, claims: claims,
-		active: newOccupied(kinds, len(routes)), served: make(map[string]*served, len(routes)),
+		active: newOccupied(kinds, 0), served: make(map[string]*served, len(routes)),
 	}
 	if rules.wildcards {
 		f.hosts, f.wildcards = make(map[string]identity, len(routes)), map[string]identity{}
@@ -394,9 +408,12 @@ func (f *fold) hostLayer(r *Route, who identity) Verdict {
 	at := r.place()
 	host := f.served[r.Host]
 	if host == nil {
-		f.served[r.Host] = &served{owner: who, newest: r, tls: r.TLS, passthrough: r.Passthrough}
-		f.active.add(r, at)
+		f.served[r.Host] = &served{owner: who, newest: r, only: r, tls: r.TLS, passthrough: r.Passthrough}
 		return admitted
+	}
+	if host.only != nil {
+		f.active.add(host.only, host.only.place())
+		host.only = nil
 	}
 	isForeign := f.rules.ownership && host.owner != who
 	rival := f.active.rival(r, at)
