@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,12 +66,13 @@ func ListObjects[T any](
 		return out, err
 	}
 	opts.Limit = pageSize
-	err := c.pages(ctx, resource, &opts, func() (metav1.ListInterface, func(), error) {
+	err := c.pages(ctx, resource, &opts, func() (string, func() error, error) {
 		list, err := c.page(ctx, resource, namespace, opts)
-		return list, func() {
+		return list.GetContinue(), func() error {
 			for i := range list.Items {
 				out = append(out, read(&list.Items[i])...)
 			}
+			return nil
 		}, err
 	}, func() { out = nil })
 	return out, err
@@ -78,9 +80,10 @@ func ListObjects[T any](
 
 // page lists whole objects, which it decodes in one go: the dynamic client reads each answer three times.
 func (c *Cluster) page(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	list := &unstructured.UnstructuredList{}
 	body, err := c.raw(ctx, resource, namespace, opts, runtime.ContentTypeJSON)
 	if err != nil {
-		return nil, err
+		return list, err
 	}
 	var answer struct {
 		metav1.TypeMeta `json:",inline"`
@@ -88,9 +91,9 @@ func (c *Cluster) page(ctx context.Context, resource schema.GroupVersionResource
 		Items           []map[string]any `json:"items"`
 	}
 	if err := utiljson.Unmarshal(body, &answer); err != nil {
-		return nil, err
+		return list, err
 	}
-	list := &unstructured.UnstructuredList{Object: map[string]any{"metadata": answer.Metadata}, Items: make([]unstructured.Unstructured, len(answer.Items))}
+	list.Object, list.Items = map[string]any{"metadata": answer.Metadata}, make([]unstructured.Unstructured, len(answer.Items))
 	for i, o := range answer.Items {
 		if list.Items[i].Object = o; o["kind"] == nil { // the items of a built-in kind have none
 			list.Items[i].SetAPIVersion(answer.APIVersion)
@@ -162,46 +165,43 @@ func EachMeta(
 	case OnePage:
 		opts.Limit = 0
 	}
-	return c.pages(ctx, resource, &opts, func() (metav1.ListInterface, func(), error) {
-		list, err := c.Metadata.Resource(resource).Namespace(namespace).List(ctx, opts)
-		return list, func() {
+	return eachPage(ctx, c, resource, namespace, opts, metasAccept, func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} },
+		func(list *metav1.PartialObjectMetadataList) {
 			for i := range list.Items {
 				read(&list.Items[i].ObjectMeta)
 			}
-		}, err
-	}, restart)
+		}, restart)
 }
 
-// pages lists page by page, and reads each while the next one is on its way: what page returns besides the list is called for one after the
-// other. If a continue token expires (410), it calls restart and starts over: the pages so far belong to an older state. Nothing is listed
+// pages lists page by page, and reads each while the next one is on its way: page returns the token of the next one, and what is called for
+// one after the other. If a continue token expires (410), it calls restart and starts over: the pages so far belong to an older state. Nothing is listed
 // with resourceVersion=0: such LISTs were seen to miss claims that existed.
 func (c *Cluster) pages(
 	ctx context.Context, resource schema.GroupVersionResource, opts *metav1.ListOptions,
-	page func() (metav1.ListInterface, func(), error), restart func(),
+	page func() (next string, read func() error, err error), restart func(),
 ) error {
 	reading := parallel.New(1)
-	then := func(do func()) { reading.Go(func() error { do(); return nil }) }
 	var err error
 	for more := true; more; {
-		var list metav1.ListInterface
-		var read func()
+		var next string
+		var read func() error
 		err = c.ReadOf(ctx, resource, func() (err error) {
-			list, read, err = page()
+			next, read, err = page()
 			return err
 		})
 		switch {
 		case apierrors.IsResourceExpired(err) && opts.Continue != "":
 			opts.Continue = ""
-			then(restart)
+			reading.Go(func() error { restart(); return nil })
 		case err != nil:
-			err, more = c.Explain(err, "list", resource), false
+			more = false
 		default:
-			then(read)
-			opts.Continue = list.GetContinue()
-			more = opts.Continue != ""
+			reading.Go(read)
+			opts.Continue = next
+			more = next != ""
 		}
 	}
-	return cmp.Or(reading.Wait(), err)
+	return cmp.Or(reading.Wait(), c.Explain(err, "list", resource))
 }
 
 // typedPageSize is the page size of EachPage, whose callers keep only sums.
@@ -214,8 +214,12 @@ type List interface {
 	Unmarshal(body []byte) error
 }
 
-// typedAccept prefers protobuf, which decodes in a fraction of the time of JSON.
-const typedAccept = "application/vnd.kubernetes.protobuf,application/json"
+// typedAccept prefers protobuf, which decodes in a fraction of the time of JSON. metasAccept asks for metadata alone.
+const (
+	typedAccept = "application/vnd.kubernetes.protobuf,application/json"
+	metasAccept = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
+		"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+)
 
 // EachPage passes whole objects of a built-in resource to read, page by page, in all namespaces if namespace is empty.
 // It holds two pages at a time and calls restart before it starts over. Of opts it uses the selectors.
@@ -224,26 +228,80 @@ func EachPage[L List](
 	page func() L, read func(L), restart func(),
 ) error {
 	opts.Limit = typedPageSize
-	return c.pages(ctx, resource, &opts, func() (metav1.ListInterface, func(), error) {
-		list := page()
-		body, err := c.raw(ctx, resource, namespace, opts, typedAccept)
-		if err == nil {
-			err = decodeList(body, list)
+	return eachPage(ctx, c, resource, namespace, opts, typedAccept, page, read, restart)
+}
+
+// eachPage passes a list page by page. It decodes a page while the next one is on its way.
+func eachPage[L List](
+	ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, accept string,
+	page func() L, read func(L), restart func(),
+) error {
+	return c.pages(ctx, resource, &opts, func() (string, func() error, error) {
+		body, err := c.raw(ctx, resource, namespace, opts, accept)
+		if err != nil {
+			return "", nil, err
 		}
-		return list, func() { read(list) }, err
+		next, err := continueOf(body)
+		return next, func() error {
+			list := page()
+			err := decodeList(body, list)
+			if err == nil {
+				read(list)
+			}
+			return c.Explain(err, "list", resource)
+		}, err
 	}, restart)
 }
 
 // decodeList decodes a list in one of the formats of typedAccept. It ignores the kind in the answer: not every server
 // sets it.
 func decodeList(body []byte, list List) error {
-	inProtobuf, ok := bytes.CutPrefix(body, []byte("k8s\x00"))
+	message, err := messageIn(body)
+	if message == nil {
+		return cmp.Or(err, utiljson.Unmarshal(body, list))
+	}
+	return list.Unmarshal(message)
+}
+
+// continueOf returns the token for the page after a list, of which it decodes nothing else.
+func continueOf(body []byte) (string, error) {
+	var list struct {
+		Metadata metav1.ListMeta `json:"metadata"`
+	}
+	message, err := messageIn(body)
+	switch {
+	case err != nil:
+	case message == nil:
+		err = utiljson.Unmarshal(body, &list)
+	default:
+		if message, err = fieldOf(message, 1); err == nil {
+			err = list.Metadata.Unmarshal(message)
+		}
+	}
+	return list.Metadata.Continue, err
+}
+
+// messageIn returns the object of an answer in protobuf, which is the second field of a runtime.Unknown; nil if the answer is in JSON.
+func messageIn(body []byte) ([]byte, error) {
+	envelope, ok := bytes.CutPrefix(body, []byte("k8s\x00"))
 	if !ok {
-		return utiljson.Unmarshal(body, list)
+		return nil, nil
 	}
-	var envelope runtime.Unknown
-	if err := envelope.Unmarshal(inProtobuf); err != nil {
-		return err
+	return fieldOf(envelope, 2)
+}
+
+// fieldOf returns a field of a message in protobuf that has a length.
+func fieldOf(message []byte, field protowire.Number) ([]byte, error) {
+	for {
+		number, kind, n := protowire.ConsumeField(message)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		if number == field && kind == protowire.BytesType {
+			_, _, tag := protowire.ConsumeTag(message)
+			value, _ := protowire.ConsumeBytes(message[tag:])
+			return value, nil
+		}
+		message = message[n:]
 	}
-	return list.Unmarshal(envelope.Raw)
 }

@@ -118,9 +118,9 @@ func answer(code int32, reason metav1.StatusReason, causes ...metav1.StatusCause
 	}}
 }
 
-// A list is decoded from protobuf and from JSON, whatever the answer calls it.
+// A list is decoded from protobuf and from JSON, whatever the answer calls it; the token for the next page is found without that.
 func TestDecodeList(t *testing.T) {
-	pods := corev1.PodList{Items: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}}
+	pods := corev1.PodList{ListMeta: metav1.ListMeta{Continue: "next"}, Items: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}}
 	raw, err := pods.Marshal()
 	if err != nil {
 		t.Fatal(err)
@@ -131,16 +131,22 @@ func TestDecodeList(t *testing.T) {
 	}
 	for name, body := range map[string][]byte{
 		"protobuf": append([]byte("k8s\x00"), envelope...),
-		"JSON":     []byte(`{"kind":"List","items":[{"metadata":{"name":"a"}}]}`),
+		"JSON":     []byte(`{"kind":"List","metadata":{"continue":"next"},"items":[{"metadata":{"name":"a"}}]}`),
 	} {
 		var got corev1.PodList
 		if err := decodeList(body, &got); err != nil || len(got.Items) != 1 || got.Items[0].Name != "a" {
 			t.Errorf("%s: %v, %v", name, got.Items, err)
 		}
+		if next, err := continueOf(body); err != nil || next != "next" {
+			t.Errorf("%s: the next page is %q, %v", name, next, err)
+		}
 	}
-	for name, body := range map[string]string{"an envelope": "k8s\x00\x00", "a list": "k8s\x00\x12\x02\x12\x09", "JSON": "<html>"} {
+	for name, body := range map[string]string{"an envelope": "k8s\x00\x00", "nothing": "k8s\x00", "a list": "k8s\x00\x12\x02\x12\x09", "JSON": "<html>"} {
 		if err := decodeList([]byte(body), &corev1.PodList{}); err == nil {
 			t.Errorf("%s that is broken is read", name)
+		}
+		if _, err := continueOf([]byte(body)); err == nil {
+			t.Errorf("the next page of %s that is broken is found", name)
 		}
 	}
 }
