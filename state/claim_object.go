@@ -127,17 +127,16 @@ func lastWritten(meta *metav1.ObjectMeta) time.Time {
 	return meta.CreationTimestamp.Time
 }
 
-// readPart parses the annotation of a part. It rejects duplicate keys and keys in another case, which other parsers
-// might read differently.
+// readPart parses the annotation of a part.
 func readPart(key, value string) (Part, error) {
-	p := Part{Key: key}
-	twice, err := strictjson.UnmarshalStrict([]byte(value), &p, strictjson.DisallowDuplicateFields)
-	if err != nil {
-		return p, fmt.Errorf("annotation %s is not JSON", key)
+	p, ok := readWritten(value)
+	if !ok {
+		var err error
+		if p, err = readStrictly(key, value); err != nil {
+			return p, err
+		}
 	}
-	if len(twice) > 0 {
-		return p, fmt.Errorf("annotation %s: %w", key, twice[0])
-	}
+	p.Key = key
 	id, err := lease.ParseID(p.LeaseText)
 	if err != nil {
 		return p, fmt.Errorf("annotation %s: %w", key, err)
@@ -147,6 +146,58 @@ func readPart(key, value string) (Part, error) {
 	p.Key, p.Path, p.Service = intern(p.Key), intern(p.Path), intern(p.Service)
 	p.Lease, p.LeaseText = id, "" // value computes the text from Lease
 	p.Run, p.Held = readMark(p.Run)
+	return p, nil
+}
+
+// readWritten reads the annotation of a part as value writes it: its fields in their order, without spaces, in letters that need no escape. ok is
+// false for any other text. It takes a tenth of the time of readStrictly.
+func readWritten(text string) (p Part, ok bool) {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '\\' {
+			return p, false
+		}
+	}
+	rest, begin := text, "{"
+	has := func(field string) bool {
+		after, first := strings.CutPrefix(rest, begin)
+		after, then := strings.CutPrefix(after, field)
+		if first && then {
+			rest, begin = after, ","
+		}
+		return first && then
+	}
+	of := func(field string) (value string) {
+		if has(field) {
+			value, rest, _ = strings.Cut(rest, `"`)
+		}
+		return value
+	}
+	p.For, p.LeaseText = strings.Clone(of(`"for":"`)), of(`"lease":"`)
+	p.Path, p.Service = of(`"path":"`), of(`"service":"`)
+	if has(`"port":`) {
+		digits, _, _ := strings.Cut(rest, ",")
+		digits = strings.TrimSuffix(digits, "}")
+		port, err := strconv.ParseUint(digits, 10, 16)
+		if err != nil || digits[0] == '0' {
+			return p, false
+		}
+		p.Port, rest = uint16(port), rest[len(digits):]
+	}
+	p.Definition, p.Run = strings.Clone(of(`"definition":"`)), strings.Clone(of(`"run":"`))
+	p.Expires, p.From = strings.Clone(of(`"expires":"`)), strings.Clone(of(`"from":"`))
+	p.Bound, p.Applied = has(`"bound":true`), has(`"applied":true`)
+	return p, rest == "}" && begin == ","
+}
+
+// readStrictly reads any JSON. It rejects duplicate keys and keys in another case, which other parsers might read differently.
+func readStrictly(key, value string) (p Part, _ error) {
+	twice, err := strictjson.UnmarshalStrict([]byte(value), &p, strictjson.DisallowDuplicateFields)
+	if err != nil {
+		return p, fmt.Errorf("annotation %s is not JSON", key)
+	}
+	if len(twice) > 0 {
+		return p, fmt.Errorf("annotation %s: %w", key, twice[0])
+	}
 	return p, nil
 }
 

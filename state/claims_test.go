@@ -240,6 +240,11 @@ func TestClaimsAreReadAsTheyAreWritten(t *testing.T) {
 			if errs := validation.IsQualifiedName(key); len(errs) > 0 {
 				t.Errorf("%s: %v", key, errs)
 			}
+			if part := want.Part(key); part != nil && part.HTTP == nil && !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' || c == '\\' }) {
+				if _, ok := ReadWritten(value); !ok {
+					t.Errorf("%s is not read as what this program has written", value)
+				}
+			}
 			if strings.HasPrefix(key, PortPrefix) && key != WholeAddress {
 				if protocol, port := (Part{Key: key}).ProtocolPort(); PortKey(protocol, port) != key {
 					t.Errorf("%s is read as port %d of %s (%s)", key, port, protocol, value)
@@ -304,9 +309,18 @@ func FuzzReadClaim(f *testing.F) {
 	f.Add("203.0.113.7", "address", statetest.Bob, "v1", "203.0.113.7", PortPrefix+"tcp-443", `{"lease":"`+id+`","lease":"`+id+`"}`)
 	f.Add("wc--any.example.com", "", statetest.Alice, "v1", "k", RouteKey("/"), `{"lease":"`+id+`"}`)
 	f.Add("ep--x", "", "", "v1", "ep--x", PortPrefix, `[]`)
+	for _, value := range []string{`{,"lease":"x"}`, `{"lease":"x",}`, `{"lease":"x"},`, `{"port":080}`, `{"port":}`, `{"port":70000}`, `{"path":"\x01"}`, `{"path":"\u002f"}`,
+		`{"run":"x","path":"/"}`, `{"path":"/","path":"/"}`, `{"bound":true,"bound":true}`, `{"bound":false}`, `{"lease":"x`, `{"service":"ä"}`, `{}`, `{"for":"x","lease":"y","path":"/"}`} {
+		f.Add("a.example.com", "host", statetest.Alice, "v1", "", RouteKey("/"), value)
+	}
 	f.Fuzz(func(t *testing.T, name, kind, owner, version, sharingKey, key, value string) {
 		if name == "" {
 			return // no object is without one
+		}
+		if written, ok := ReadWritten(value); ok {
+			if strict, err := ReadStrictly(key, value); err != nil || strict != written {
+				t.Errorf("%s is read as %+v, and as %+v, %v", value, written, strict, err)
+			}
 		}
 		meta := &metav1.ObjectMeta{Name: name, Labels: map[string]string{LabelKind: kind, LabelOwner: owner},
 			Annotations: map[string]string{AnnotationLedger: version, AnnotationSharingKey: sharingKey, key: value}}

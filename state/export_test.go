@@ -4,6 +4,8 @@ package state
 var (
 	ParseAddressName = parseAddressName
 	CheckLimits      = checkLimits
+	ReadWritten      = readWritten
+	ReadStrictly     = readStrictly
 )
 
 const WaitPrefix = waitPrefix
