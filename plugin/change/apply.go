@@ -83,6 +83,7 @@ func (f *applyFlags) checkAll() error {
 func (f *applyFlags) asPlan() bool { return f.output == "json" || f.output == "yaml" }
 
 func (f *applyFlags) run(ctx context.Context) error {
+	f.c.Room()
 	if err := f.open(ctx); err != nil {
 		return err
 	}

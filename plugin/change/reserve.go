@@ -102,6 +102,7 @@ func (f *reserveFlags) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	f.c.Room()
 	if err := f.open(ctx); err != nil {
 		return err
 	}

@@ -146,6 +146,9 @@ func (f *stateFlags) run(ctx context.Context, c *session.Session) error {
 	if len(f.files.Files) > 0 {
 		return f.offline(ctx, c, show)
 	}
+	if f.problems || slices.Contains(f.subjects, view.SubjectResources) {
+		c.Room() // whole objects are read, and little of them is kept
+	}
 	cluster, err := c.Connect(session.Requests)
 	if err != nil {
 		return err
