@@ -258,7 +258,7 @@ func clusterOfFiles(
 	if cfg, err = c.Configuration(ctx, nil); err != nil {
 		return nil, nil, nil, 0, err
 	}
-	debug.SetGCPercent(50) // much is decoded for a look, and little is kept
+	debug.SetGCPercent(75) // much is decoded for a look, and little is kept
 	var objects apply.Files
 	found, err := from.Read(ctx, c.In, cfg.Limits, true, objects.Add)
 	if err != nil {
