@@ -310,7 +310,7 @@ func FuzzReadClaim(f *testing.F) {
 	f.Add("wc--any.example.com", "", statetest.Alice, "v1", "k", RouteKey("/"), `{"lease":"`+id+`"}`)
 	f.Add("ep--x", "", "", "v1", "ep--x", PortPrefix, `[]`)
 	for _, value := range []string{`{,"lease":"x"}`, `{"lease":"x",}`, `{"lease":"x"},`, `{"port":080}`, `{"port":}`, `{"port":70000}`, `{"path":"\x01"}`, `{"path":"\u002f"}`,
-		`{"run":"x","path":"/"}`, `{"path":"/","path":"/"}`, `{"bound":true,"bound":true}`, `{"bound":false}`, `{"lease":"x`, `{"service":"ä"}`, `{}`, `{"for":"x","lease":"y","path":"/"}`} {
+		`{"run":"x","path":"/"}`, `{"path":"/","path":"/"}`, `{"bound":true,"bound":true}`, `{"bound":false}`, `{"lease":"x`, `{"service":"ä"}`, `{}`, `}`, `{"for":"x","lease":"y","path":"/"}`} {
 		f.Add("a.example.com", "host", statetest.Alice, "v1", "", RouteKey("/"), value)
 	}
 	f.Fuzz(func(t *testing.T, name, kind, owner, version, sharingKey, key, value string) {

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -281,5 +282,29 @@ func TestRemovingWhatIsNotAdmitted(t *testing.T) {
 				t.Fatalf("without %s:\n%s\nwith it:\n%s", &r, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		}
+	})
+}
+
+// What most comparisons of a sort are of agrees with the rest of them.
+func TestSortsByNumbers(t *testing.T) {
+	agrees := func(t *rapid.T, first, all int) {
+		t.Helper()
+		if first != 0 && first != all {
+			t.Errorf("by the number %d, by all %d", first, all)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		draw := rapid.Custom(func(t *rapid.T) *Route {
+			r := &Route{Alias: rapid.Bool().Draw(t, "alias"), Name: rapid.StringN(0, 2, 2).Draw(t, "name")}
+			if rapid.Bool().Draw(t, "made") {
+				r.Created = time.Unix(rapid.Int64Range(-2, 2).Draw(t, "second"), rapid.Int64Range(0, 1e9-1).Draw(t, "part"))
+			}
+			return r
+		})
+		a, b := draw.Draw(t, "a"), draw.Draw(t, "b")
+		agrees(t, cmp.Compare(a.age(), b.age()), compareAge(a, b))
+		text := rapid.StringMatching(`[-.a]{0,10}`)
+		x, y := text.Draw(t, "x"), text.Draw(t, "y")
+		agrees(t, cmp.Compare(prefix(x), prefix(y)), cmp.Compare(x, y))
 	})
 }
