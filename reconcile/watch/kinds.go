@@ -128,8 +128,12 @@ func (r *reconciler) watch(ctx context.Context, w watching) error {
 		return err
 	}
 	see := func(was, is any) {
-		if r.watched.tell(resource, objectOf(was), objectOf(is)); isShown(cmp.Or(is, was)) {
+		before, after := objectOf(was), objectOf(is)
+		if r.watched.tell(resource, before, after); isShown(cmp.Or(is, was)) {
 			r.changed()
+		}
+		if r.elected.Load() { // after that was told: a command that begins at once decides by it
+			r.due(resource, before, after)
 		}
 	}
 	told, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
@@ -143,9 +147,6 @@ func (r *reconciler) watch(ctx context.Context, w watching) error {
 	r.watched.kinds[resource] = w
 	delete(r.watched.missing, resource)
 	r.watched.mu.Unlock()
-	if r.elected {
-		return r.enqueue(w)
-	}
 	return nil
 }
 
@@ -155,36 +156,38 @@ func isShown(object any) bool {
 	return !ok || !state.IsElection(o.Name)
 }
 
-// enqueue makes the deployment groups due that an object of a kind concerns, as it was and as it is, from now on, and those of all that are
-// there: those that do not fail, because what a command that has failed has written is no reason to try it again. Where the object may
-// have been in the way, or ends a lease, those that fail are due too.
-func (r *reconciler) enqueue(w watching) error {
-	see := func(was, is any) {
-		before, after := objectOf(was), objectOf(is)
-		tell := func() {
-			for _, one := range r.failing.due(r.changedFor(w.resource, before, after), r.frees(w.resource, before, after), time.Now()) {
-				r.queue.due.AddAfter(one.group, one.after)
-			}
+// dueAll makes due what each object of a kind concerns that is there.
+func (r *reconciler) dueAll(w watching) error {
+	_, err := w.informer.AddEventHandler(clientcache.ResourceEventHandlerDetailedFuncs{AddFunc: func(is any, isThere bool) {
+		if isThere { // of what comes later the first handler tells, and then makes it due
+			r.due(w.resource, nil, objectOf(is))
 		}
-		if after == nil || w.resource == cluster.Leases {
-			tell()
-		} else { // the answer to the command that has written it may be on its way
-			time.AfterFunc(answered, tell)
-		}
-		for _, g := range r.over(w.resource, before, after) {
-			r.queue.due.Add(g)
-		}
-		if w.resource == kinds.Manifest.Resource() {
-			select {
-			case r.manifests <- struct{}{}:
-			default:
-			}
+	}})
+	return err
+}
+
+// due makes the deployment groups due that an object concerns, as it was and as it is: those that do not fail, because what a command that
+// has failed has written is no reason to try it again. Where the object may have been in the way, or ends a lease, those that fail are due too.
+func (r *reconciler) due(resource schema.GroupVersionResource, before, after client.Object) {
+	tell := func() {
+		for _, one := range r.failing.due(r.changedFor(resource, before, after), r.frees(resource, before, after), time.Now()) {
+			r.queue.due.AddAfter(one.group, one.after)
 		}
 	}
-	_, err := w.informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
-		AddFunc: func(is any) { see(nil, is) }, UpdateFunc: see, DeleteFunc: func(was any) { see(was, nil) },
-	})
-	return err
+	if after == nil || resource == cluster.Leases {
+		tell()
+	} else { // the answer to the command that has written it may be on its way
+		time.AfterFunc(answered, tell)
+	}
+	for _, g := range r.over(resource, before, after) {
+		r.queue.due.Add(g)
+	}
+	if resource == kinds.Manifest.Resource() {
+		select {
+		case r.manifests <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // objectOf returns the object of an informer's event, or as it was seen last where its deletion was missed; nil for none.

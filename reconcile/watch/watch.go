@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -174,7 +175,7 @@ type reconciler struct {
 	watched *watched
 	leases  *reconcile.Reconciler
 	queue   *queue
-	elected bool
+	elected atomic.Bool
 	failing failures
 	whole   complaints
 	memory  *listed.Memory
@@ -189,12 +190,12 @@ type reconciler struct {
 // reconcile works on what is due until the context ends. It begins with all that is watched, once each source has been asked: what the
 // ledger has of a lease that no source names is given up.
 func (r *reconciler) reconcile(ctx context.Context) error {
+	r.elected.Store(true)
 	for _, w := range r.watched.kinds {
-		if err := r.enqueue(w); err != nil {
+		if err := r.dueAll(w); err != nil {
 			return err
 		}
 	}
-	r.elected = true
 	var following sync.WaitGroup
 	following.Go(func() { r.follow(ctx) })
 	select {
