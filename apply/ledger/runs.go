@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,8 @@ type runs struct {
 	// own has the nonces of the command itself, gone those of commands that have ended.
 	own  map[string]bool
 	gone map[string]bool
+	// over reports whether the command of a nonce had ended when claims were read last by what is watched.
+	over func(nonce string) bool
 	// ended has the marks of the command's own runs that have ended without an error.
 	ended map[string]bool
 	// met has the deployment groups for which other commands were announced when claims were read, or whose claims carried their marks.
@@ -28,7 +31,7 @@ type runs struct {
 }
 
 func newRuns() *runs {
-	return &runs{own: map[string]bool{}, gone: map[string]bool{}, ended: map[string]bool{}, met: map[string]bool{}}
+	return &runs{own: map[string]bool{}, gone: map[string]bool{}, over: func(string) bool { return false }, ended: map[string]bool{}, met: map[string]bool{}}
 }
 
 // Met reports whether claims of one of the deployment groups were read while another command worked on them or after it
@@ -66,7 +69,7 @@ func (r *runs) unknown(claims []*state.Claim) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range claims {
 		for _, nonce := range c.Nonces() {
-			if !r.own[nonce] && !r.gone[nonce] {
+			if !r.own[nonce] && !r.gone[nonce] && !r.over(nonce) {
 				out[nonce] = true
 			}
 		}
@@ -85,7 +88,8 @@ func (r *runs) isOwn(nonce string) bool {
 func (r *runs) hasEnded(mark string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.gone[state.NonceOf(mark)] || r.ended[mark]
+	nonce := state.NonceOf(mark)
+	return r.gone[nonce] || !r.own[nonce] && r.over(nonce) || r.ended[mark]
 }
 
 // settle removes the marks of ended runs from claims. A command has ended if its announcement, read after the claims,
@@ -127,8 +131,19 @@ func (l Ledger) settle(ctx context.Context, claims []*state.Claim, present annou
 	return nil
 }
 
-// Settle removes the marks of ended runs from claims as List does. Announcements are those of the same moment, by nonce.
-func (l Ledger) Settle(ctx context.Context, claims []*state.Claim, announcements map[string]*metav1.ObjectMeta) error {
+// Nonces returns the nonces of the command itself.
+func (l Ledger) Nonces() []string {
+	l.runs.mu.Lock()
+	defer l.runs.mu.Unlock()
+	return slices.Collect(maps.Keys(l.runs.own))
+}
+
+// Settle removes the marks of ended runs from claims as List does. Announcements are those of the same moment, by nonce, and over reports of
+// which other commands whose marks claims have there was none then.
+func (l Ledger) Settle(ctx context.Context, claims []*state.Claim, announcements map[string]*metav1.ObjectMeta, over func(nonce string) bool) error {
+	l.runs.mu.Lock()
+	l.runs.over = over
+	l.runs.mu.Unlock()
 	there := announced{}
 	for nonce, meta := range announcements {
 		there.add(nonce, meta)

@@ -2,17 +2,20 @@ package reading
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/layered"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/admission"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
@@ -23,9 +26,10 @@ import (
 type Watched struct {
 	mu  sync.Mutex
 	now *observed.Watched
-	// marked are the names of the claims that have marks of runs, announced the announcements by nonce, definitions the kept ones by the
-	// names of their objects, and version how often these have changed.
-	marked      map[string]bool
+	// marked are the claims that have marks of runs, with these, marks their names by the nonces of the runs. announced are the announcements by
+	// nonce, definitions the kept ones by the names of their objects, and version how often these have changed.
+	marked      map[string]*state.Claim
+	marks       layered.Map[string, sets.Set[string]]
 	announced   map[string]*metav1.ObjectMeta
 	definitions map[string]*kept.Definition
 	version     int
@@ -39,7 +43,7 @@ func WatchedBy(ctx context.Context, c *cluster.Cluster) *Watched {
 	return c.Memory().Keep(func() any {
 		return &Watched{
 			now:    observed.NewWatched(),
-			marked: map[string]bool{}, announced: map[string]*metav1.ObjectMeta{}, definitions: map[string]*kept.Definition{},
+			marked: map[string]*state.Claim{}, announced: map[string]*metav1.ObjectMeta{}, definitions: map[string]*kept.Definition{},
 		}
 	}).(*Watched)
 }
@@ -83,13 +87,15 @@ var isClaim = func() labels.Selector {
 
 // put puts an object of the ledger in the place of the one of its name; nil for none.
 func (w *Watched) put(l ledger.Ledger, name string, meta *metav1.ObjectMeta) {
-	delete(w.marked, name)
 	nonce, isAnnouncement := state.AnnouncedNonce(name)
 	switch {
-	case isAnnouncement && meta == nil:
-		delete(w.announced, nonce)
 	case isAnnouncement:
-		w.announced[nonce] = meta
+		if w.announced[nonce] = meta; meta == nil {
+			delete(w.announced, nonce)
+		}
+		for name := range w.marks.At(nonce) {
+			w.now.PutClaim(name, w.settled(w.marked[name]))
+		}
 	case kept.IsName(name):
 		if delete(w.definitions, name); meta != nil {
 			if d, ok := kept.Read(meta); ok {
@@ -97,17 +103,50 @@ func (w *Watched) put(l ledger.Ledger, name string, meta *metav1.ObjectMeta) {
 			}
 		}
 		w.version++
-	case meta == nil || !isClaim.Matches(labels.Set(meta.Labels)):
-		w.now.PutClaim(name, nil)
 	default:
-		c, ok := l.Parse(meta)
-		if !ok {
-			c = nil
+		var c *state.Claim
+		if meta != nil && isClaim.Matches(labels.Set(meta.Labels)) {
+			if read, ok := l.Parse(meta); ok {
+				c = read
+			}
 		}
-		if w.now.PutClaim(name, c); ok && c.Marked() {
-			w.marked[name] = true
+		w.mark(name, c)
+		w.now.PutClaim(name, w.settled(c))
+	}
+}
+
+// mark records the marks of runs that a claim has; nil for one that is gone.
+func (w *Watched) mark(name string, now *state.Claim) {
+	if was := w.marked[name]; was != nil {
+		for _, nonce := range was.Nonces() {
+			if names := w.marks.At(nonce).Delete(name); names.Len() == 0 {
+				w.marks.Drop(nonce)
+			}
 		}
 	}
+	if delete(w.marked, name); now == nil || !now.Marked() {
+		return
+	}
+	w.marked[name] = now
+	for _, nonce := range now.Nonces() {
+		names := w.marks.At(nonce)
+		if names == nil {
+			names = sets.New[string]()
+			w.marks.Put(nonce, names)
+		}
+		names.Insert(name)
+	}
+}
+
+// settled returns a claim without the marks of runs whose commands have ended: nobody announces them any more.
+func (w *Watched) settled(c *state.Claim) *state.Claim {
+	if c == nil || !c.Marked() {
+		return c
+	}
+	out := *c
+	out.Parts = slices.Clone(c.Parts)
+	out.Settle(func(p state.Part) bool { return w.announced[state.NonceOf(p.Run)] == nil })
+	return &out
 }
 
 // readWatched is Read by what is watched; the error is cluster.ErrUnwatched where that is not asked for, or not enough.
@@ -178,13 +217,23 @@ func (w *Watched) take(
 			s.Definitions[d.Name] = d
 		}
 	}
+	// The runs on a claim are as this command knows them: those of commands that are announced, and its own.
+	names := sets.New[string]()
+	for _, nonce := range slices.AppendSeq(l.Nonces(), maps.Keys(w.announced)) {
+		maps.Copy(names, w.marks.At(nonce))
+	}
 	var marked []*state.Claim
-	for name := range w.marked { // the runs on a claim are as this command knows them
-		claim := *s.Claim(name)
+	for name := range names {
+		claim := *w.marked[name]
 		claim.Parts = slices.Clone(claim.Parts)
 		marked = append(marked, &claim)
 	}
-	if err := l.Settle(ctx, marked, w.announced); err != nil {
+	moment, there := w.marks.Share(), maps.Clone(w.announced)
+	over := func(nonce string) bool {
+		_, seen := moment.Get(nonce)
+		return seen && there[nonce] == nil
+	}
+	if err := l.Settle(ctx, marked, there, over); err != nil {
 		return nil, err
 	}
 	s.AddClaims(marked)

@@ -2,6 +2,7 @@ package reading
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,12 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	ot "github.com/akash-net/kubectl-akash-net/engine/observed/observedtest"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/sim"
 )
 
@@ -71,5 +74,76 @@ func TestNoRequestWhileOthersWait(t *testing.T) {
 	}
 	if !asked["gateways"] {
 		t.Errorf("asked for %v", asked)
+	}
+}
+
+// telling tells what has changed since it was asked last.
+type telling struct {
+	told
+	next []cluster.Change
+}
+
+func (w *telling) Changes(context.Context) ([]cluster.Change, error) {
+	next := w.next
+	w.next = nil
+	return next, nil
+}
+
+// The marks of a command count while it is announced, in whatever order watches tell of both, and for the command itself also afterwards. A
+// claim without one that counts is the same for all commands, which take no time for it.
+func TestMarksOfRuns(t *testing.T) {
+	const nonce = "aaaaaaaaaaaaa"
+	c, err := cluster.Connect(&rest.Config{Host: "http://nobody"}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch := &telling{}
+	c = c.Watching(watch)
+	ctx := cluster.Early(t.Context())
+	meta := func(name, version string, labels, annotations map[string]string) *metav1.ObjectMeta {
+		return &metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: version, Labels: labels, Annotations: annotations}
+	}
+	tell := func(name string, now *metav1.ObjectMeta) {
+		watch.next = append(watch.next, cluster.Change{Resource: cluster.Leases, Namespace: "akash-net", Name: name, Meta: now})
+	}
+	of := map[string]string{state.LabelKind: "host", state.LabelOwner: ot.Shop.Owner}
+	claim := func(version, run string) *metav1.ObjectMeta {
+		part := fmt.Sprintf(`{"lease":%q,"path":"/","run":%q}`, ot.Shop, run)
+		return meta("a.example.com", version, of, map[string]string{state.AnnotationLedger: state.LedgerVersion, state.RouteKey("/"): part})
+	}
+	own := ledger.New(c, "akash-net")
+	own.Own(nonce)
+	seen := func(l ledger.Ledger) *state.Claim {
+		t.Helper()
+		s, err := Read(ctx, c, l, Reading{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Claim("a.example.com")
+	}
+	counts := func(when string, forOthers, forItself bool) {
+		t.Helper()
+		if got := seen(ledger.New(c, "akash-net")); got.Marked() != forOthers {
+			t.Errorf("%s: others see the mark: %t", when, got.Marked())
+		}
+		if got := seen(own); got.Marked() != forItself {
+			t.Errorf("%s: it sees its mark: %t", when, got.Marked())
+		}
+	}
+	announcement := state.AnnouncementName(nonce)
+	tell("a.example.com", claim("1", nonce))
+	counts("no announcement yet", false, true)
+	if a, b := seen(ledger.New(c, "akash-net")), seen(ledger.New(c, "akash-net")); a != b {
+		t.Error("a claim whose command has ended is copied for each command")
+	}
+	tell(announcement, meta(announcement, "2", nil, map[string]string{state.AnnotationGroups: ot.Shop.Group().String()}))
+	counts("announced", true, true)
+	tell(announcement, nil)
+	counts("ended", false, true)
+	tell("a.example.com", claim("3", ""))
+	counts("without marks", false, false)
+	tell("a.example.com", nil)
+	if got := seen(own); got != nil {
+		t.Errorf("gone, it is %v", got)
 	}
 }
