@@ -80,7 +80,15 @@ func TestNoRequestWhileOthersWait(t *testing.T) {
 // telling tells what has changed since it was asked last.
 type telling struct {
 	told
-	next []cluster.Change
+	next  []cluster.Change
+	claim *metav1.ObjectMeta
+}
+
+func (w *telling) Meta(_ context.Context, _ schema.GroupVersionResource, _, name string) (*metav1.ObjectMeta, error) {
+	if name == w.claim.Name {
+		return w.claim, nil
+	}
+	return nil, fmt.Errorf("asked for %s", name)
 }
 
 func (w *telling) Changes(context.Context) ([]cluster.Change, error) {
@@ -135,6 +143,12 @@ func TestMarksOfRuns(t *testing.T) {
 	counts("no announcement yet", false, true)
 	if a, b := seen(ledger.New(c, "akash-net")), seen(ledger.New(c, "akash-net")); a != b {
 		t.Error("a claim whose command has ended is copied for each command")
+	}
+	watch.claim = claim("1", nonce)
+	other := ledger.New(c, "akash-net")
+	_ = seen(other)
+	if again, err := other.Get(ctx, watch.claim.Name); err != nil || again.Marked() {
+		t.Errorf("the claim is read once more: %v, %v", again, err)
 	}
 	tell(announcement, meta(announcement, "2", nil, map[string]string{state.AnnotationGroups: ot.Shop.Group().String()}))
 	counts("announced", true, true)

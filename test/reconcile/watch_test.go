@@ -292,3 +292,33 @@ func elected(t *testing.T) string {
 	}
 	return holder
 }
+
+// Routes that all go at once all come back, whatever the reconciler does meanwhile for some of them.
+func TestRoutesThatGoAtOnce(t *testing.T) {
+	t.Parallel()
+	const all = 100
+	dir, owner, hosts := newFolder(t), harness.NewOwner(t), map[lease.ID]string{}
+	for n := range uint64(all) {
+		id := harness.LeaseOf(owner, n+1)
+		hosts[id] = harness.NewHost("many")
+		dir.define(t, id, hosts[id])
+	}
+	w := watch(t, "-f", dir.path, "--source", "many", "--leader-elect=false")
+	for id, host := range hosts {
+		routed(t, id, host, true)
+	}
+	var deletes sync.WaitGroup
+	gone := map[string]types.UID{}
+	for id, host := range hosts {
+		gone[host] = route(t, id, host).GetUID()
+		deletes.Go(func() { harness.Remove(t, kinds.Ingress.Resource(), id.Namespace(), host) })
+	}
+	deletes.Wait()
+	for id, host := range hosts {
+		harness.Eventually(t, host+" is routed again", func(context.Context) (bool, error) {
+			now := route(t, id, host)
+			return now != nil && now.GetUID() != gone[host], nil
+		})
+	}
+	w.Stops(t)
+}
