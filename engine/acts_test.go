@@ -59,7 +59,15 @@ func (s *story) act(words []string) {
 			}))
 		})
 	case "accept":
-		l.accept(k)
+		if l.accept(k); slices.Contains(words, "unresolved") {
+			l.edit(k, func(live *unstructured.Unstructured) {
+				parents, _, _ := unstructured.NestedSlice(live.Object, "status", "parents")
+				conditions, _, _ := unstructured.NestedSlice(parents[0].(map[string]any), "conditions")
+				conditions[1].(map[string]any)["status"] = "False"
+				parents[0].(map[string]any)["conditions"] = conditions
+				live.Object["status"] = map[string]any{"parents": parents}
+			})
+		}
 	case "address":
 		l.edit(k, func(live *unstructured.Unstructured) {
 			live.Object["status"] = map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": "192.0.2.1"}}}}

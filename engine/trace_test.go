@@ -122,6 +122,7 @@ func (s *story) obey(words []string) {
 			rest = rest[min(end+1, len(rest)):]
 		}
 		c := s.ledger.command(words[1], wants...)
+		c.plan.Settings.AssumeServing = slices.Contains(words, "assuming")
 		c.tell = func(e engine.Event) { s.told(c, e) }
 		s.commands[words[1]] = c
 	case "step":

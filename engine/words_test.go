@@ -273,7 +273,7 @@ func definition(id lease.ID, words []string) *lease.Definition {
 		switch word {
 		case "long": // too long to be kept
 			name = strings.Repeat("x", 5<<20)
-		case "prune", "adopt", "runs", "manifest":
+		case "prune", "adopt", "runs", "manifest", "assuming":
 		case "httproute":
 			web.Target = config.TargetHTTPRoute
 		case "timeout":
