@@ -186,7 +186,7 @@ func (v view) theirs(o render.Object) (theirs bool, live *unstructured.Unstructu
 	if !now.Operators.Theirs(o) {
 		return false, nil, ""
 	}
-	return true, now.TheirRoute(o), now.UnlikeOf(v.want.Apply.Definition, v.id, o)
+	return true, now.Made(o), now.UnlikeOf(v.want.Apply.Definition, v.id, o)
 }
 
 // stages returns the objects to write in their order: the namespace and what the lease runs, then the pools of its addresses,

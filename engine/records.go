@@ -286,7 +286,7 @@ func (v view) awaitSuccessors() Step {
 		}
 		served := Step{Served: &k}
 		now := v.w.live(k).live
-		accepted := !v.t.Settings.AssumeServing || now != nil && state.Serves(state.Reports(now, state.Routers{}))
+		accepted := !v.t.Settings.AssumeServing || state.Serves(state.Reports(now, state.Routers{}))
 		if accepted && (v.isChanged() || v.want.Move != nil && v.want.Move.Changed && len(v.want.Move.Records) == 0) {
 			served.Tells = []Event{{Action: report.Accepted, Of: k, Message: "by its controller", Once: "accepted " + k.String()}}
 		}
@@ -310,10 +310,10 @@ func (v view) awaitServing(r replacement, k Key) Step {
 		switch {
 		case s.live == nil:
 			return k.Kind.Kind + " " + nameOf(k) + " is not there"
-		case v.t.Settings.AssumeServing && (!v.w.Snapshot.ReportsOn(k.Kind, v.w.live(gateway).live) || state.Serves(state.Reports(s.live, state.Routers{}))):
+		case v.t.Settings.AssumeServing && !v.w.Snapshot.ReportsOn(k.Kind, v.w.live(gateway).live):
 			return ""
 		case v.t.Settings.AssumeServing:
-			return state.ToBeAccepted(k.Kind, k.Namespace, k.Name, state.Reports(s.live, state.Routers{}))
+			return state.ToBeAccepted(k.Kind, k.Namespace, k.Name, s.live, state.Serves)
 		}
 		return state.NotServing(s.live, v.w.live(gateway).live, g.Namespace+"/"+g.Name)
 	}

@@ -483,20 +483,34 @@ func servingInWords(t *testing.T, line string) string {
 
 // A route that was not accepted in time is told with what its router says, or with where to look.
 func TestToBeAccepted(t *testing.T) {
-	refused := Report{Route: "httproute ns/shop", By: "akash-gateway/akash-gateway", Controller: "example.com/gateway", Verdict: RouteRefused, Reason: "NotAllowedByListeners", Message: "no listener"}
-	stale, unresolved, pending := refused, refused, refused
-	stale.Stale = "the Gateway is gone"
-	unresolved.Verdict, unresolved.Unresolved = RouteAccepted, "BackendNotFound: service web"
-	pending.Verdict = RoutePending
-	look := "to be accepted by a router (see: kubectl -n ns get httproute shop -o yaml)"
-	for _, x := range []struct {
-		says    string
-		reports []Report
+	says := func(accepted, resolved, reason string) *unstructured.Unstructured {
+		ref := map[string]any{"name": "gw", "namespace": "gw"}
+		return &unstructured.Unstructured{Object: map[string]any{
+			"kind": "HTTPRoute", "metadata": map[string]any{"namespace": "ns", "name": "shop"}, "spec": map[string]any{"parentRefs": []any{ref}},
+			"status": map[string]any{"parents": []any{map[string]any{"parentRef": ref, "conditions": []any{
+				map[string]any{"type": "Accepted", "status": accepted, "reason": reason}, map[string]any{"type": "ResolvedRefs", "status": resolved, "reason": reason},
+			}}}},
+		}}
+	}
+	stale := says("True", "True", "")
+	unstructured.RemoveNestedField(stale.Object, "spec")
+	const look = "to be accepted by a router (see: kubectl -n ns get httproute shop -o yaml)"
+	for name, x := range map[string]struct {
+		live             *unstructured.Unstructured
+		accepted, serves string // what it lacks to be accepted, and to serve
 	}{
-		{look, nil}, {"NotAllowedByListeners", []Report{pending, refused}}, {"BackendNotFound: service web", []Report{unresolved}}, {look, []Report{stale}}, {look, []Report{pending}},
+		"it is not there":     {nil, look, look},
+		"it is accepted":      {says("True", "True", ""), "", ""},
+		"its backend is gone": {says("True", "False", "BackendNotFound"), "", "BackendNotFound"},
+		"it is refused":       {says("False", "True", "NotAllowedByListeners"), "NotAllowedByListeners", "NotAllowedByListeners"},
+		"nobody has judged":   {says("Unknown", "Unknown", ""), look, look},
+		"it is stale":         {stale, look, look},
 	} {
-		if got := ToBeAccepted(kinds.HTTPRoute, "ns", "shop", x.reports); !strings.HasPrefix(got, "httproute ns/shop to be accepted") || !strings.Contains(got, x.says) {
-			t.Errorf("%+v: %q does not say %q", x.reports, got, x.says)
+		for want, needs := range map[*string]func([]Report) bool{&x.accepted: Accepted, &x.serves: Serves} {
+			got := ToBeAccepted(kinds.HTTPRoute, "ns", "shop", x.live, needs)
+			if (got == "") != (*want == "") || !strings.Contains(got, *want) || got != "" && !strings.HasPrefix(got, "httproute ns/shop to be accepted") {
+				t.Errorf("%s: %q, want %q", name, got, *want)
+			}
 		}
 	}
 }

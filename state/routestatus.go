@@ -53,9 +53,10 @@ type Routers struct {
 	Gateways, Routers map[string]bool
 }
 
-// Reports returns the reports of routers on a route, in the order of its status.
+// Reports returns the reports of routers on a route, nil if there is none, in the order of its status.
 func Reports(o *unstructured.Unstructured, present Routers) []Report {
 	switch {
+	case o == nil:
 	case isGatewayRoute(o):
 		return gatewayReports(o, present.Gateways)
 	case o.GetKind() == "Route":
@@ -184,15 +185,18 @@ func (r Report) String() string {
 	return fmt.Sprintf("%s has not judged %s yet", who, r.Route)
 }
 
+// Accepts reports whether the router accepts the current route.
+func (r Report) Accepts() bool { return r.Stale == "" && r.Verdict == RouteAccepted }
+
 // Accepted reports whether a router accepts the current route.
 func Accepted(reports []Report) bool {
-	return slices.ContainsFunc(reports, func(r Report) bool { return r.Stale == "" && r.Verdict == RouteAccepted })
+	return slices.ContainsFunc(reports, Report.Accepts)
 }
 
 // Serves reports whether a router accepts the current route and finds its backends.
 func Serves(reports []Report) bool {
 	return slices.ContainsFunc(reports, func(r Report) bool {
-		return r.Stale == "" && r.Verdict == RouteAccepted && r.Unresolved == ""
+		return r.Accepts() && r.Unresolved == ""
 	})
 }
 

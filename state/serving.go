@@ -73,8 +73,13 @@ func isTrue(o *unstructured.Unstructured, condition string) bool {
 	return false
 }
 
-// ToBeAccepted describes the wait until a router accepts a route, with the reason of the one that refuses it.
-func ToBeAccepted(kind kinds.Kind, namespace, name string, reports []Report) string {
+// ToBeAccepted describes the wait until a route, nil if there is none, has the reports that it needs, with the reason of a router that
+// refuses it; "" if it has these: Accepted, or Serves.
+func ToBeAccepted(kind kinds.Kind, namespace, name string, live *unstructured.Unstructured, needs func([]Report) bool) string {
+	reports := Reports(live, Routers{})
+	if needs(reports) {
+		return ""
+	}
 	for _, s := range reports {
 		if s.Stale == "" && (s.Verdict == RouteRefused || s.Unresolved != "") {
 			return fmt.Sprintf("%s %s/%s to be accepted: %s", kind.Singular, namespace, name, s)

@@ -232,13 +232,8 @@ func (c *Command) InTurn(ctx context.Context, groups []lease.Group, work func(co
 // place of this one.
 func CannotUndo(err error) bool { return cluster.IsAway(err) || cluster.IsShut(err) }
 
-// WaitUntil polls done until it is true or timeout has passed, and at least once. It returns report.ErrTimedOut. A dry
+// WaitEvery polls done until it is true or timeout has passed, and at least once. It returns report.ErrTimedOut. A dry
 // run polls once and assumes success.
-func (c *Command) WaitUntil(ctx context.Context, timeout time.Duration, done wait.ConditionWithContextFunc) error {
-	return c.WaitEvery(ctx, 200*time.Millisecond, timeout, done)
-}
-
-// WaitEvery is WaitUntil with another interval.
 func (c *Command) WaitEvery(ctx context.Context, interval, timeout time.Duration, done wait.ConditionWithContextFunc) error {
 	if timeout == 0 || !c.Cluster.Waits() {
 		ok, err := done(ctx)

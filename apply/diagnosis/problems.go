@@ -221,7 +221,7 @@ func unlikeDefined(s *observed.Snapshot, things []thing.Thing) map[string]string
 
 // operatorsRoute returns the route of a host that Akash's hostname operator made for a lease, or nil.
 func operatorsRoute(s *observed.Snapshot, id lease.ID, host string) *unstructured.Unstructured {
-	for _, kind := range observed.OperatorKinds(kinds.Ingress) {
+	for _, kind := range observed.HostnameKinds {
 		live := s.At(kind, id.Namespace(), host)
 		if live == nil {
 			continue

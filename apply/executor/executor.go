@@ -375,12 +375,20 @@ func UndoContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(context.WithoutCancel(ctx), undoTimeout, errUndoTimeout)
 }
 
-// Await asks until nothing is lacking any more what the run waits for, at least once, and at most until the run's wait time is over: then
-// the error has what was lacking last. What says for what it waits.
+// waitInterval is the time between two looks at what a run waits for.
+const waitInterval = 200 * time.Millisecond
+
+// Await is AwaitEvery for what takes a request or two to look at.
 func (x *Executor) Await(ctx context.Context, what string, lacking func(context.Context) ([]string, error)) error {
-	defer x.Waits(what)()
+	return x.AwaitEvery(ctx, waitInterval, what, lacking)
+}
+
+// AwaitEvery asks until nothing is lacking any more what the run waits for, at least once, and at most until the run's wait time is over:
+// then the error has what was lacking last. What says for what it waits.
+func (x *Executor) AwaitEvery(ctx context.Context, interval time.Duration, what string, lacking func(context.Context) ([]string, error)) error {
+	defer x.waits(what)()
 	var last []string
-	err := x.Command.WaitUntil(ctx, x.Left(), func(ctx context.Context) (bool, error) {
+	err := x.Command.WaitEvery(ctx, interval, x.Left(), func(ctx context.Context) (bool, error) {
 		now, err := lacking(ctx)
 		if err != nil { // the time may be over: what was lacking last stays
 			return false, err
@@ -388,12 +396,18 @@ func (x *Executor) Await(ctx context.Context, what string, lacking func(context.
 		last = now
 		return len(now) == 0, nil
 	})
-	return x.TimedOut(err, last...)
+	switch {
+	case err != nil && ctx.Err() != nil: // it was interrupted, whatever a request says that was under way
+		return ctx.Err()
+	case errors.Is(err, report.ErrTimedOut):
+		return &report.TimeoutError{After: x.Command.Options.Wait.Round(time.Millisecond), Waiting: last}
+	}
+	return err
 }
 
-// Waits tells for what the run waits, since when and how long at most, unless over is called soon. Nothing is told after over has
+// waits tells for what the run waits, since when and how long at most, unless over is called soon. Nothing is told after over has
 // returned.
-func (x *Executor) Waits(what string) (over func()) {
+func (x *Executor) waits(what string) (over func()) {
 	left := x.Left()
 	if left <= report.Patience || !x.Command.Cluster.Waits() {
 		return func() {}
@@ -436,12 +450,4 @@ func (x *Executor) WaitAnew(rest time.Duration) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.until = time.Now().Add(rest)
-}
-
-// TimedOut returns a TimeoutError with what the run waited for if a wait has timed out, err otherwise.
-func (x *Executor) TimedOut(err error, waiting ...string) error {
-	if errors.Is(err, report.ErrTimedOut) {
-		return &report.TimeoutError{After: x.Command.Options.Wait.Round(time.Millisecond), Waiting: waiting}
-	}
-	return err
 }

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,6 +112,19 @@ func TestWaitsAreTold(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The interrupt of a wait is told as one, and not as the failure of the request that was under way.
+func TestInterruptedAwait(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	x := New(&command.Command{Cluster: &cluster.Cluster{}, Options: command.Options{Wait: time.Minute}}, state.Request{})
+	err := x.Await(ctx, "a", func(context.Context) ([]string, error) {
+		cancel()
+		return nil, errors.New("no answer from the cluster")
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

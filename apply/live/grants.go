@@ -5,22 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
-	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/akash-net/kubectl-akash-net/engine/report"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -30,72 +23,44 @@ import (
 // Granted waits until the status of each Service of the lease has the addresses that were leased for it (in pool mode: any
 // address): only the status shows that MetalLB has granted them. It returns those that MetalLB has chosen in pool mode.
 func (l *Lease) Granted(ctx context.Context) (chosen []string, err error) {
-	x, namespace := l.X, l.X.Request.Lease.Namespace()
-	waiting := map[string][]netip.Addr{}
-	for _, o := range l.Desired {
-		if o.Kind == kinds.Service {
-			waiting[o.Name] = nil
-			for _, u := range state.AddressUses(render.Rendered(o)) {
-				waiting[o.Name] = append(waiting[o.Name], u.Address)
-			}
+	services := slices.DeleteFunc(slices.Clone(l.Desired), func(o render.Object) bool { return o.Kind != kinds.Service })
+	slices.SortFunc(services, func(a, b render.Object) int { return cmp.Compare(a.Name, b.Name) })
+	has := map[string]bool{}
+	err = l.await(ctx, services, naming("MetalLB to grant the addresses of "), func(o render.Object, live *unstructured.Unstructured) (string, report.Event, error) {
+		addresses := granted(live, wantedOf(o))
+		if len(addresses) == 0 {
+			return toBeGranted(o, nil), report.Event{}, nil
 		}
-	}
-	grant := func(service *unstructured.Unstructured) {
-		want, waits := waiting[service.GetName()]
-		addresses := granted(service, want)
-		if !waits || len(addresses) == 0 {
-			return
-		}
-		delete(waiting, service.GetName())
-		if x.Command.Options.Config.IP.Mode == config.ModePool {
+		if has[o.Name] = true; l.X.Command.Options.Config.IP.Mode == config.ModePool {
 			chosen = append(chosen, addresses...)
 		}
-		if x.Changed() {
-			x.Event(report.Granted, kinds.Service.Singular, namespace, service.GetName(), strings.Join(addresses, ", "))
-		}
-	}
-	for name := range waiting {
-		if live := x.Snapshot.At(kinds.Service, namespace, name); !x.Changed() && live != nil {
-			grant(live)
-		}
-	}
-	if len(waiting) == 0 {
-		return chosen, nil
-	}
-	defer x.Waits("MetalLB to grant the addresses of service/" + strings.Join(slices.Sorted(maps.Keys(waiting)), ", service/"))()
-	whole := ctx
-	ctx, cancel := context.WithTimeout(ctx, max(x.Left(), min(x.Command.Options.Wait, time.Second))) // enough for one LIST
-	defer cancel()
-	services := x.Command.Cluster.Dynamic.Resource(kinds.Service.Resource()).Namespace(namespace)
-	source := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
-			return services.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
-			return services.Watch(ctx, o)
-		},
-	}
-	_, err = watchtools.UntilWithSync(ctx, source, &unstructured.Unstructured{}, nil, func(e watch.Event) (bool, error) {
-		service, ok := e.Object.(*unstructured.Unstructured)
-		if !ok || e.Type == watch.Deleted {
-			return false, nil
-		}
-		grant(service)
-		return len(waiting) == 0, nil
+		return "", report.Event{Action: report.Granted, Message: strings.Join(addresses, ", ")}, nil
 	})
-	if err == nil || whole.Err() != nil { // the watch says of an interrupt that it timed out
-		return chosen, whole.Err()
-	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return chosen, x.TimedOut(report.ErrTimedOut, missingGrants(namespace, waiting, l.squatters(whole))...)
+	if late, ok := errors.AsType[*report.TimeoutError](err); ok {
+		squatters := l.squatters(ctx)
+		late.Waiting = nil
+		for _, o := range services {
+			if !has[o.Name] {
+				late.Waiting = append(late.Waiting, toBeGranted(o, squatters))
+			}
+		}
 	}
 	return chosen, err
 }
 
+// wantedOf returns the addresses that were leased for a rendered Service.
+func wantedOf(o render.Object) (want []netip.Addr) {
+	for _, u := range state.AddressUses(render.Rendered(o)) {
+		want = append(want, u.Address)
+	}
+	return want
+}
+
 // granted returns the addresses that a Service was granted, or nil if a wanted one is missing.
 func granted(service *unstructured.Unstructured, want []netip.Addr) []string {
+	if service == nil {
+		return nil
+	}
 	var have []netip.Addr
 	for _, u := range state.AddressUses(service) {
 		if u.Granted {
@@ -132,24 +97,18 @@ func (l *Lease) squatters(ctx context.Context) map[netip.Addr][]string {
 	return out
 }
 
-// missingGrants describes the Services of a namespace that wait for addresses, and who uses these. The texts are
-// sorted.
-func missingGrants(namespace string, waiting map[string][]netip.Addr, squatters map[netip.Addr][]string) []string {
-	var out []string
-	for name, want := range waiting {
-		var others []string
-		for _, a := range want {
-			others = append(others, squatters[a]...)
-		}
-		why := ""
-		if len(others) > 0 {
-			why = ": " + strings.Join(others, ", ")
-		}
-		out = append(out, fmt.Sprintf("service %s/%s to be granted %s by MetalLB%s (see: kubectl -n %s describe service %s)",
-			namespace, name, cmp.Or(strings.Join(addressTexts(want), ", "), "an address"), why, namespace, name))
+// toBeGranted describes a Service that waits for its addresses, and who uses these.
+func toBeGranted(o render.Object, squatters map[netip.Addr][]string) string {
+	want, why := wantedOf(o), ""
+	var others []string
+	for _, a := range want {
+		others = append(others, squatters[a]...)
 	}
-	slices.Sort(out)
-	return out
+	if len(others) > 0 {
+		why = ": " + strings.Join(others, ", ")
+	}
+	return fmt.Sprintf("service %s/%s to be granted %s by MetalLB%s (see: kubectl -n %s describe service %s)",
+		o.Namespace, o.Name, cmp.Or(strings.Join(addressTexts(want), ", "), "an address"), why, o.Namespace, o.Name)
 }
 
 func addressTexts(addresses []netip.Addr) []string {

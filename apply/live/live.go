@@ -3,7 +3,9 @@
 package live
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,96 +38,94 @@ type Lease struct {
 	Work *workloads.Work
 }
 
-// each asks what each object lacks, until it lacks nothing.
-func each(objects []render.Object, lacks func(context.Context, render.Object) (string, error)) func(context.Context) ([]string, error) {
-	return func(ctx context.Context) (all []string, _ error) {
+// await waits until no object lacks anything: lacks says what one lacks as it is, nil if it is not there, or else what is told once it
+// lacks nothing. Unless the run has changed anything, what lacked nothing when it was read is not waited for, and nothing is told.
+func (l *Lease) await(
+	ctx context.Context, objects []render.Object, what func(waiting []render.Object) string,
+	lacks func(o render.Object, live *unstructured.Unstructured) (string, report.Event, error),
+) error {
+	waiting := slices.DeleteFunc(slices.Clone(objects), func(o render.Object) bool {
+		if l.X.Changed() {
+			return false
+		}
+		text, _, err := lacks(o, l.X.Snapshot.Made(o))
+		return text == "" && err == nil
+	})
+	if len(waiting) == 0 {
+		return nil
+	}
+	return l.X.Await(ctx, what(waiting), func(ctx context.Context) (all []string, _ error) {
 		var lacking []render.Object
-		for _, o := range objects {
-			text, err := lacks(ctx, o)
+		for _, o := range waiting {
+			live, err := l.read(ctx, o)
 			if err != nil {
 				return nil, err
 			}
-			if text != "" {
+			text, e, err := lacks(o, live)
+			switch {
+			case err != nil:
+				return nil, err
+			case text != "":
 				lacking, all = append(lacking, o), append(all, text)
+			case l.X.Changed() && e.Action != "":
+				l.X.Event(e.Action, cmp.Or(e.Kind, o.Kind.Singular), o.Namespace, o.Name, e.Message)
 			}
 		}
-		objects = lacking
+		waiting = lacking
 		return all, nil
-	}
+	})
 }
 
-// namesOf returns what people call objects.
-func namesOf(objects []render.Object) string {
-	names := make([]string, len(objects))
-	for i, o := range objects {
-		names[i] = o.Kind.Singular + "/" + o.Name
+// read reads the object of a rendered one, also if an operator of Akash's has created it; nil if there is none.
+func (l *Lease) read(ctx context.Context, o render.Object) (live *unstructured.Unstructured, err error) {
+	for _, kind := range l.X.Snapshot.Operators.KindsOf(o) {
+		if live, err = l.X.Command.Cluster.Get(ctx, kind, o.Namespace, o.Name); live != nil || err != nil {
+			break
+		}
 	}
-	return strings.Join(names, ", ")
+	return live, err
+}
+
+// naming returns a text that ends with what people call objects.
+func naming(text string) func([]render.Object) string {
+	return func(objects []render.Object) string {
+		names := make([]string, len(objects))
+		for i, o := range objects {
+			names[i] = o.Kind.Singular + "/" + o.Name
+		}
+		return text + strings.Join(names, ", ")
+	}
 }
 
 // Operators waits until Akash's operators have created what was left to them, as the claims say. Existence is not enough:
 // if an operator is down, the former route remains.
 func (l *Lease) Operators(ctx context.Context) error {
 	s := l.X.Snapshot
-	agrees := func(o render.Object, live *unstructured.Unstructured) bool {
-		return s.Agrees(l.Definition, l.X.Request.Lease, o, live)
-	}
-	waiting := slices.DeleteFunc(slices.Clone(l.Desired), func(o render.Object) bool {
-		return !s.Operators.Theirs(o) || agrees(o, s.TheirRoute(o)) && !l.X.Changed()
+	theirs := slices.DeleteFunc(slices.Clone(l.Desired), func(o render.Object) bool { return !s.Operators.Theirs(o) })
+	return l.await(ctx, theirs, naming("Akash's operator to create what belongs to "), func(o render.Object, live *unstructured.Unstructured) (string, report.Event, error) {
+		switch {
+		case !s.Agrees(l.Definition, l.X.Request.Lease, o, live):
+			return observed.WaitingFor(o) + s.OtherProtocol(l.X.Group, o), report.Event{}, nil
+		case o.Kind == kinds.Service:
+			return "", report.Event{}, nil
+		}
+		return "", report.Event{Action: report.Granted, Kind: "route", Message: "by Akash's hostname operator"}, nil
 	})
-	if len(waiting) == 0 {
-		return nil
-	}
-	return l.X.Await(ctx, "Akash's operator to create what belongs to "+namesOf(waiting), each(waiting, func(ctx context.Context, o render.Object) (string, error) {
-		live, err := l.getTheirs(ctx, o)
-		if err != nil || !agrees(o, live) {
-			return observed.WaitingFor(o) + s.OtherProtocol(l.X.Group, o), err
-		}
-		if l.X.Changed() && o.Kind != kinds.Service {
-			l.X.Event(report.Granted, "route", o.Namespace, o.Name, "by Akash's hostname operator")
-		}
-		return "", nil
-	}))
-}
-
-// getTheirs reads what an operator has created for a rendered object, or nil.
-func (l *Lease) getTheirs(ctx context.Context, o render.Object) (*unstructured.Unstructured, error) {
-	for _, kind := range observed.OperatorKinds(o.Kind) {
-		live, err := l.X.Command.Cluster.Get(ctx, kind, o.Namespace, o.Name)
-		if live != nil || err != nil {
-			return live, err
-		}
-	}
-	return nil, nil //nolint:nilnil // nothing is there
 }
 
 // Served waits until the controller of each record has published it. A failure that a controller reports ends the wait.
 func (l *Lease) Served(ctx context.Context) error {
-	waiting := slices.DeleteFunc(slices.Clone(l.Records), func(o render.Object) bool {
-		live := l.X.Snapshot.Find(o)
-		return !l.X.Changed() && live != nil && view.RecordObjectOf(live).State == view.StateActive
+	what := func(waiting []render.Object) string {
+		return "DNS controllers to serve " + lease.Count(len(waiting), "record")
+	}
+	return l.await(ctx, l.Records, what, func(o render.Object, live *unstructured.Unstructured) (string, report.Event, error) {
+		if live == nil {
+			return "", report.Event{}, fmt.Errorf("%s %s/%s was deleted by somebody else while it was waited for; apply again", o.Kind.Singular, o.Namespace, o.Name)
+		}
+		record := view.RecordObjectOf(live)
+		lacks, err := record.Lacks()
+		return lacks, report.Event{Action: report.Served, Message: record.ValuesText()}, err
 	})
-	if len(waiting) == 0 {
-		return nil
-	}
-	return l.X.Await(ctx, "DNS controllers to serve "+lease.Count(len(waiting), "record"), each(waiting, l.whyUnserved))
-}
-
-// whyUnserved reads a record and returns what it waits for; it is empty if the record is published.
-func (l *Lease) whyUnserved(ctx context.Context, o render.Object) (string, error) {
-	live, err := l.X.Command.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
-	if err != nil {
-		return "", err
-	}
-	if live == nil {
-		return "", fmt.Errorf("%s %s/%s was deleted by somebody else while it was waited for; apply again", o.Kind.Singular, o.Namespace, o.Name)
-	}
-	record := view.RecordObjectOf(live)
-	lacks, err := record.Lacks()
-	if lacks == "" && err == nil && l.X.Changed() {
-		l.X.Event(report.Served, o.Kind.Singular, o.Namespace, o.Name, record.ValuesText())
-	}
-	return lacks, err
 }
 
 // pollInterval is the time between two checks of the rollout, each of which sends several LISTs.
@@ -136,30 +136,24 @@ func (l *Lease) RolledOut(ctx context.Context) error {
 	if l.Work == nil {
 		return nil
 	}
-	defer l.X.Waits("what the lease runs to be rolled out")()
+	const unseen = "what the lease runs, at which there was no time to look"
 	reported := map[string]string{}
-	var now rollout.Rollout
-	err := l.X.Command.WaitEvery(ctx, pollInterval, l.X.Left(), func(ctx context.Context) (bool, error) {
-		seen, err := l.Work.Rollout(ctx)
-		if err != nil { // after the deadline, too: keep the last complete result
-			return false, err
-		}
-		now = seen
+	err := l.X.AwaitEvery(ctx, pollInterval, "what the lease runs to be rolled out", func(ctx context.Context) (waiting []string, _ error) {
+		now, err := l.Work.Rollout(ctx)
 		for _, s := range now.Services {
-			l.reportProgress(s, reported)
+			if l.reportProgress(s, reported); s.State != rollout.Complete {
+				waiting = append(waiting, fmt.Sprintf("service %s of namespace %s: %s", s.Name, l.X.Request.Lease.Namespace(), s.Reason))
+			}
 		}
-		return now.State == rollout.Complete, nil
+		if now.State != rollout.Complete && len(waiting) == 0 {
+			waiting = []string{unseen}
+		}
+		return waiting, err
 	})
-	var waiting []string
-	for _, s := range now.Services {
-		if s.State != rollout.Complete {
-			waiting = append(waiting, fmt.Sprintf("service %s of namespace %s: %s", s.Name, l.X.Request.Lease.Namespace(), s.Reason))
-		}
+	if late, ok := errors.AsType[*report.TimeoutError](err); ok && len(late.Waiting) == 0 {
+		late.Waiting = []string{unseen}
 	}
-	if len(waiting) == 0 {
-		waiting = []string{"what the lease runs, at which there was no time to look"}
-	}
-	return l.X.TimedOut(err, waiting...)
+	return err
 }
 
 // reportProgress reports the progress of a service if it has changed. It does not report a service that ran from the
@@ -176,90 +170,55 @@ func (l *Lease) reportProgress(s rollout.Service, reported map[string]string) {
 	l.X.Event(action, l.Work.KindOf(s.Name).Singular, l.X.Request.Lease.Namespace(), s.Name, text)
 }
 
-// Accepted waits until a router accepts each route of the lease, if routers report on the kind. known is false if it stays
-// unknown whether a route serves as defined: nobody reports on it, or Akash's hostname operator gives it other options.
+// Accepted waits until a router accepts each route, if routers report on the kind. known is false if it stays unknown whether a
+// route serves as defined: nobody reports on it, or Akash's hostname operator gives it other options.
 func (l *Lease) Accepted(ctx context.Context) (known bool, err error) {
-	s, waiting := l.X.Snapshot, []render.Object(nil)
-	known = true
-	for _, o := range l.Desired {
-		switch {
-		case s.Operators.Theirs(o):
-			known = known && s.UnlikeOf(l.Definition, l.X.Request.Lease, o) == ""
-		case slices.Contains(kinds.Reporting, o.Kind) && (l.X.Changed() || !acceptedAlready(s.Find(o))):
-			waiting = append(waiting, o)
-		}
-	}
-	judged, err := awaitRoutes(ctx, l.X, waiting)
-	return known && judged && err == nil, err
-}
-
-// awaitRoutes waits until a router has accepted each route. judged is false if no controller reports on one: for that it does
-// not wait.
-func awaitRoutes(ctx context.Context, x *executor.Executor, routes []render.Object) (judged bool, err error) {
-	waiting := []render.Object(nil)
-	for _, o := range routes {
-		judged, err := reportsOn(ctx, x, o)
-		if err != nil {
+	x, s, g := l.X, l.X.Snapshot, l.X.Command.Options.Config.Gateway
+	known = !slices.ContainsFunc(l.Desired, func(o render.Object) bool {
+		return s.Operators.Theirs(o) && s.UnlikeOf(l.Definition, x.Request.Lease, o) != ""
+	})
+	routes := slices.DeleteFunc(slices.Clone(l.Desired), func(o render.Object) bool {
+		return s.Operators.Theirs(o) || !slices.Contains(kinds.Reporting, o.Kind) || !x.Changed() && acceptedAlready(s.Find(o))
+	})
+	onGateway := func(o render.Object) bool { return o.Kind != kinds.Route }
+	var gateway *unstructured.Unstructured
+	if slices.ContainsFunc(routes, onGateway) {
+		if gateway, err = x.Command.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name); err != nil {
 			return false, err
 		}
-		if judged {
+	}
+	var waiting []render.Object
+	for _, o := range routes {
+		if s.ReportsOn(o.Kind, gateway) {
 			waiting = append(waiting, o)
+			continue
+		}
+		if known = false; onGateway(o) && x.Changed() {
+			why := fmt.Sprintf("nobody says whether it is accepted: no controller has taken Gateway %s/%s", g.Namespace, g.Name)
+			x.Event(report.Unconfirmed, o.Kind.Singular, o.Namespace, o.Name, why)
 		}
 	}
-	if len(waiting) == 0 {
-		return len(routes) == 0, nil
-	}
-	err = x.Await(ctx, "a router to accept "+namesOf(waiting), each(waiting, func(ctx context.Context, o render.Object) (string, error) {
-		live, err := x.Command.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
-		var last []state.Report
-		if live != nil {
-			last = state.Reports(live, state.Routers{})
-		}
-		if err != nil || !state.Accepted(last) {
-			return state.ToBeAccepted(o.Kind, o.Namespace, o.Name, last), err
-		}
-		reportAccepted(x, o, last)
-		return "", nil
-	}))
-	return len(waiting) == len(routes), err
+	return known, l.await(ctx, waiting, naming("a router to accept "), func(o render.Object, live *unstructured.Unstructured) (string, report.Event, error) {
+		return state.ToBeAccepted(o.Kind, o.Namespace, o.Name, live, state.Accepted), acceptance(live), nil
+	})
 }
 
 // acceptedAlready reports whether a route was accepted when it was read, or nobody reported on it.
 func acceptedAlready(live *unstructured.Unstructured) bool {
-	if live == nil {
-		return false
-	}
 	reports := state.Reports(live, state.Routers{})
-	return state.Accepted(reports) || len(reports) == 0
+	return live != nil && (len(reports) == 0 || state.Accepted(reports))
 }
 
-// reportsOn reports whether a controller will report on a route: one has processed the Gateway, or a router reports on
-// some Route of the cluster.
-func reportsOn(ctx context.Context, x *executor.Executor, o render.Object) (bool, error) {
-	if o.Kind == kinds.Route {
-		return x.Snapshot.Reported(kinds.Route, "ingress"), nil
-	}
-	g := x.Command.Options.Config.Gateway
-	gateway, err := x.Command.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
-	if err != nil || observed.Taken(gateway) {
-		return err == nil, err
-	}
-	if x.Changed() {
-		why := fmt.Sprintf("nobody says whether it is accepted: no controller has taken Gateway %s/%s", g.Namespace, g.Name)
-		x.Event(report.Unconfirmed, o.Kind.Singular, o.Namespace, o.Name, why)
-	}
-	return false, nil
-}
-
-// reportAccepted reports which router has accepted a route, if the run has changed anything.
-func reportAccepted(x *executor.Executor, o render.Object, reports []state.Report) {
-	i := slices.IndexFunc(reports, func(s state.Report) bool { return s.Stale == "" && s.Verdict == state.RouteAccepted })
-	if i < 0 || !x.Changed() {
-		return
+// acceptance is what is told of a route that was accepted: by which router.
+func acceptance(live *unstructured.Unstructured) report.Event {
+	reports := state.Reports(live, state.Routers{})
+	i := slices.IndexFunc(reports, state.Report.Accepts)
+	if i < 0 {
+		return report.Event{}
 	}
 	message := "by " + reports[i].By
 	if reports[i].Unresolved != "" {
 		message += ", which does not find its backend yet (" + reports[i].Unresolved + ")"
 	}
-	x.Event(report.Accepted, o.Kind.Singular, o.Namespace, o.Name, message)
+	return report.Event{Action: report.Accepted, Message: message}
 }

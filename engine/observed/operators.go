@@ -52,10 +52,9 @@ func (o Operators) Moves(route Object) bool {
 	return o.Hostname && (route.Kind == kinds.Ingress || route.Kind == kinds.HTTPRoute) && route.Live.GetLabels()[lease.LabelManaged] == "true"
 }
 
-// TheirRoute returns the live object that an operator has created for a rendered one. The hostname operator creates
-// Ingresses or HTTPRoutes, whichever kind is rendered.
-func (s *Snapshot) TheirRoute(o render.Object) *unstructured.Unstructured {
-	for _, kind := range OperatorKinds(o.Kind) {
+// Made returns the live object of a rendered one, also if an operator has created it; nil if there is none.
+func (s *Snapshot) Made(o render.Object) *unstructured.Unstructured {
+	for _, kind := range s.Operators.KindsOf(o) {
 		if live := s.At(kind, o.Namespace, o.Name); live != nil {
 			return live
 		}
@@ -63,12 +62,15 @@ func (s *Snapshot) TheirRoute(o render.Object) *unstructured.Unstructured {
 	return nil
 }
 
-// OperatorKinds returns the kinds of which an operator may create an object for a rendered kind.
-func OperatorKinds(kind kinds.Kind) []kinds.Kind {
-	if kind == kinds.Service {
-		return []kinds.Kind{kinds.Service}
+// HostnameKinds are the kinds of the hostname operator's routes. It creates them in one of these, whichever kind is rendered.
+var HostnameKinds = []kinds.Kind{kinds.Ingress, kinds.HTTPRoute}
+
+// KindsOf returns the kinds that the live object of a rendered one may have.
+func (o Operators) KindsOf(object render.Object) []kinds.Kind {
+	if object.Kind == kinds.Service || !o.Theirs(object) {
+		return []kinds.Kind{object.Kind}
 	}
-	return []kinds.Kind{kinds.Ingress, kinds.HTTPRoute}
+	return HostnameKinds
 }
 
 // Manifests are the Manifest objects of Akash's provider, by name. Akash's hostname operator looks the lease, service and

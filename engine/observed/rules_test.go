@@ -96,6 +96,34 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// The object of a rendered one is of its kind, unless Akash's hostname operator makes it: then it is an Ingress or an HTTPRoute.
+func TestMade(t *testing.T) {
+	const host = "shop.example.com"
+	ingress, route := ot.Ingress(ot.Shop, host, "/"), ot.HTTPRoute(ot.Shop, host, "/")
+	unknown := ot.Ingress(ot.Shop, host, "/")
+	unknown.SetLabels(nil)
+	for name, tt := range map[string]struct {
+		rendered, live *unstructured.Unstructured
+		hostname       bool
+		want           bool
+	}{
+		"we make it":                   {ingress, ingress, false, true},
+		"there is another kind":        {ingress, route, false, false},
+		"the operator makes it":        {ingress, ingress, true, true},
+		"in the other kind":            {ingress, route, true, true},
+		"the operator knows it not":    {unknown, route, true, false},
+		"a Service is nothing else":    {ot.Service(ot.Shop, 80, ""), ot.Service(ot.Shop, 80, ""), true, true},
+		"there is no object of it":     {ot.Service(ot.Shop, 80, ""), ingress, true, false},
+		"a record is not of operators": {ot.ProviderHost(ot.Shop, host), ot.ProviderHost(ot.Shop, host), true, true},
+	} {
+		s := ot.Snapshot(nil, tt.live)
+		s.Operators = observed.Operators{Hostname: tt.hostname, IP: tt.hostname}
+		if got := s.Made(rendered(tt.rendered)); (got != nil) != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // Of two uses of a host the first by namespace and name is the first, in whichever order they were read: it is the one that is named.
 func TestUsesAreInOneOrder(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ func TestInterruptedWait(t *testing.T) {
 	waits := make(chan struct{})
 	var once sync.Once
 	r.hold(func(_ context.Context, q request) {
-		if q.String() == "WATCH services" {
+		if q.String() == "GET services/web-ip-443-tcp" {
 			once.Do(func() { close(waits) })
 		}
 	}, nil)
