@@ -23,11 +23,15 @@ import (
 var followBackoff = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 8, Cap: 10 * time.Second}
 
 // Follow passes the objects of a resource to see: first all that exist, then each that is created or modified. When a
-// watch ends it lists all again; whole is true for all. It returns when the context ends, see fails, or the objects cannot be listed.
+// watch ends it lists all again; whole is true for all. It returns when the context ends, see fails, or the objects cannot be listed or
+// watched, such as those of files (ErrUnwatched).
 func (c *Cluster) Follow(
 	ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions,
 	see func(found []*unstructured.Unstructured, whole bool) error,
 ) error {
+	if c.files != nil {
+		return ErrUnwatched
+	}
 	client := c.Dynamic.Resource(resource).Namespace(namespace)
 	backoff := followBackoff
 	for {

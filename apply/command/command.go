@@ -232,9 +232,9 @@ func (c *Command) InTurn(ctx context.Context, groups []lease.Group, work func(co
 // place of this one.
 func CannotUndo(err error) bool { return cluster.IsAway(err) || cluster.IsShut(err) }
 
-// WaitEvery polls done until it is true or timeout has passed, and at least once. It returns report.ErrTimedOut. A dry
-// run polls once and assumes success.
-func (c *Command) WaitEvery(ctx context.Context, interval, timeout time.Duration, done wait.ConditionWithContextFunc) error {
+// WaitEvery asks done until it is true or timeout has passed, and at least once: after each interval, and after what changes tells, which is
+// called once the wait begins and may be nil. It returns report.ErrTimedOut. A dry run asks once and assumes success.
+func (c *Command) WaitEvery(ctx context.Context, interval, timeout time.Duration, changes func(context.Context) <-chan struct{}, done wait.ConditionWithContextFunc) error {
 	if timeout == 0 || !c.Cluster.Waits() {
 		ok, err := done(ctx)
 		if err == nil && !ok && c.Cluster.Waits() {
@@ -242,11 +242,35 @@ func (c *Command) WaitEvery(ctx context.Context, interval, timeout time.Duration
 		}
 		return err
 	}
-	err := wait.PollUntilContextTimeout(ctx, interval, timeout, true, done)
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		return report.ErrTimedOut
+	all := ctx
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	var changed <-chan struct{}
+	for {
+		ok, err := done(ctx)
+		if ok && err == nil {
+			return nil
+		}
+		if err == nil {
+			if changed == nil && changes != nil {
+				changed = changes(ctx)
+			}
+			select {
+			case <-tick.C:
+				continue
+			case <-changed:
+				continue
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+		if wait.Interrupted(err) && all.Err() == nil {
+			return report.ErrTimedOut
+		}
+		return err
 	}
-	return err
 }
 
 // Pause sleeps for d, or until the context ends. A dry run does not sleep.

@@ -100,7 +100,7 @@ func TestWaitEvery(t *testing.T) {
 				t.Fatal(err)
 			}
 			looks := 0
-			err = (&Command{Cluster: c.DryRun(tt.dryRun)}).WaitEvery(t.Context(), time.Microsecond, tt.timeout, func(context.Context) (bool, error) {
+			err = (&Command{Cluster: c.DryRun(tt.dryRun)}).WaitEvery(t.Context(), time.Microsecond, tt.timeout, nil, func(context.Context) (bool, error) {
 				looks = min(looks+1, len(tt.done))
 				return tt.done[looks-1], tt.err
 			})
@@ -111,6 +111,32 @@ func TestWaitEvery(t *testing.T) {
 				t.Errorf("%d looks", looks)
 			}
 		})
+	}
+}
+
+// What a command waits for is looked at again once something has changed, long before the interval is over. Nothing is watched for what is
+// there at the first look.
+func TestWaitEndsWithAChange(t *testing.T) {
+	for _, want := range []int{1, 3} {
+		c, err := cluster.OfObjects(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		looks, watched := 0, false
+		changes := func(context.Context) <-chan struct{} {
+			watched = true
+			changed := make(chan struct{}, 2)
+			changed <- struct{}{}
+			changed <- struct{}{}
+			return changed
+		}
+		err = (&Command{Cluster: c}).WaitEvery(t.Context(), time.Hour, time.Minute, changes, func(context.Context) (bool, error) {
+			looks++
+			return looks == want, nil
+		})
+		if err != nil || looks != want || watched != (want > 1) {
+			t.Errorf("%d of %d looks, watched: %t, %v", looks, want, watched, err)
+		}
 	}
 }
 

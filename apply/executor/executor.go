@@ -380,15 +380,15 @@ const waitInterval = 200 * time.Millisecond
 
 // Await is AwaitEvery for what takes a request or two to look at.
 func (x *Executor) Await(ctx context.Context, what string, lacking func(context.Context) ([]string, error)) error {
-	return x.AwaitEvery(ctx, waitInterval, what, lacking)
+	return x.AwaitEvery(ctx, waitInterval, what, nil, lacking)
 }
 
 // AwaitEvery asks until nothing is lacking any more what the run waits for, at least once, and at most until the run's wait time is over:
-// then the error has what was lacking last. What says for what it waits.
-func (x *Executor) AwaitEvery(ctx context.Context, interval time.Duration, what string, lacking func(context.Context) ([]string, error)) error {
+// then the error has what was lacking last. What says for what it waits, changes is that of WaitEvery.
+func (x *Executor) AwaitEvery(ctx context.Context, interval time.Duration, what string, changes func(context.Context) <-chan struct{}, lacking func(context.Context) ([]string, error)) error {
 	defer x.waits(what)()
 	var last []string
-	err := x.Command.WaitEvery(ctx, interval, x.Left(), func(ctx context.Context) (bool, error) {
+	err := x.Command.WaitEvery(ctx, interval, x.Left(), changes, func(ctx context.Context) (bool, error) {
 		now, err := lacking(ctx)
 		if err != nil { // the time may be over: what was lacking last stays
 			return false, err

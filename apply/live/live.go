@@ -11,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
@@ -54,7 +56,8 @@ func (l *Lease) await(
 	if len(waiting) == 0 {
 		return nil
 	}
-	return l.X.Await(ctx, what(waiting), func(ctx context.Context) (all []string, _ error) {
+	changes := func(ctx context.Context) <-chan struct{} { return l.changes(ctx, waiting) }
+	return l.X.AwaitEvery(ctx, unseenInterval, what(waiting), changes, func(ctx context.Context) (all []string, _ error) {
 		var lacking []render.Object
 		for _, o := range waiting {
 			live, err := l.read(ctx, o)
@@ -74,6 +77,44 @@ func (l *Lease) await(
 		waiting = lacking
 		return all, nil
 	})
+}
+
+const (
+	// unseenInterval is the time between two looks at objects of which watches tell.
+	unseenInterval = 30 * time.Second
+	// unwatchedInterval is that where there is no watch, as for a user who may not watch.
+	unwatchedInterval = 200 * time.Millisecond
+)
+
+// changes watches the kinds of objects in their namespaces until the context ends, and tells that something has changed.
+func (l *Lease) changes(ctx context.Context, objects []render.Object) <-chan struct{} {
+	changed := make(chan struct{}, 1)
+	tell := func(context.Context) {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	type place struct {
+		kind      kinds.Kind
+		namespace string
+	}
+	places := map[place]bool{}
+	for _, o := range objects {
+		for _, kind := range l.X.Snapshot.Operators.KindsOf(o) {
+			places[place{kind, o.Namespace}] = true
+		}
+	}
+	for at := range places {
+		go func() {
+			_ = l.X.Command.Cluster.Follow(ctx, at.kind.Resource(), at.namespace, metav1.ListOptions{}, func([]*unstructured.Unstructured, bool) error {
+				tell(ctx)
+				return nil
+			})
+			wait.UntilWithContext(ctx, tell, unwatchedInterval)
+		}()
+	}
+	return changed
 }
 
 // read reads the object of a rendered one, also if an operator of Akash's has created it; nil if there is none.
@@ -138,7 +179,7 @@ func (l *Lease) RolledOut(ctx context.Context) error {
 	}
 	const unseen = "what the lease runs, at which there was no time to look"
 	reported := map[string]string{}
-	err := l.X.AwaitEvery(ctx, pollInterval, "what the lease runs to be rolled out", func(ctx context.Context) (waiting []string, _ error) {
+	err := l.X.AwaitEvery(ctx, pollInterval, "what the lease runs to be rolled out", nil, func(ctx context.Context) (waiting []string, _ error) {
 		now, err := l.Work.Rollout(ctx)
 		for _, s := range now.Services {
 			if l.reportProgress(s, reported); s.State != rollout.Complete {

@@ -1,16 +1,22 @@
 package live
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -297,6 +303,53 @@ func TestAwait(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// What an object lacks is asked once a watch tells of a change, not again and again. Who may not watch asks again and again.
+func TestAwaitWatches(t *testing.T) {
+	for _, may := range []bool{true, false} {
+		var mu sync.Mutex
+		asked, isGranted := 0, false
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			o := service("b", []string{"192.0.2.1"}, map[bool][]string{true: {"192.0.2.1"}}[isGranted])
+			var answer any = o
+			w.Header().Set("Content-Type", "application/json")
+			switch {
+			case r.URL.Query().Get("watch") != "" && !may:
+				w.WriteHeader(http.StatusForbidden)
+				answer = &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden}
+			case r.URL.Query().Get("watch") != "":
+				isGranted = true
+				answer = map[string]any{"type": "MODIFIED", "object": o}
+				defer func() {
+					w.(http.Flusher).Flush()
+					mu.Unlock()
+					<-r.Context().Done()
+					mu.Lock()
+				}()
+			case strings.HasSuffix(r.URL.Path, "/services"):
+				answer = map[string]any{"apiVersion": "v1", "kind": "ServiceList", "metadata": map[string]any{"resourceVersion": "7"}, "items": []any{}}
+			default:
+				asked++
+				isGranted = isGranted || !may && asked == 5
+			}
+			_ = json.NewEncoder(w).Encode(answer)
+		}))
+		t.Cleanup(server.Close)
+		c, err := cluster.Connect(&rest.Config{Host: server.URL}, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := executor.New(command.New(c, command.Options{Config: config.Default(), Wait: 20 * time.Second, Report: func(report.Event) {}}), state.Request{Lease: ot.Shop})
+		x.Snapshot = ot.Snapshot(nil)
+		x.Event(report.Created, "service", "ns", "b", "")
+		_, err = (&Lease{X: x, Desired: []render.Object{cluster.Applicable(kinds.Service, service("b", []string{"192.0.2.1"}, nil))}}).Granted(t.Context())
+		if err != nil || may && asked > 3 || !may && asked != 6 {
+			t.Errorf("who may watch (%t) asks %d times, %v", may, asked, err)
+		}
 	}
 }
 
