@@ -6,7 +6,6 @@ import (
 	"encoding/base32"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 )
 
 // CheckHost returns an error if a host name cannot be claimed. It applies Akash's rule (a lower-case DNS-1123
@@ -236,12 +236,12 @@ func (id ID) StaticHost(service, domain string) string {
 	return hexLower.EncodeToString(uuid) + "." + domain
 }
 
-var plainEndpoint = regexp.MustCompile(`^[a-z\d\-]+$`)
+var plainEndpoint = lazy.Pattern(`^[a-z\d\-]+$`)
 
 // SharingKey identifies an IP endpoint across all leases of an owner. MetalLB assigns Services with the same key the
 // same address (provider: cluster/util/ip_sharing_key.go).
 func SharingKey(owner, endpoint string) string {
-	if !plainEndpoint.MatchString(endpoint) {
+	if !plainEndpoint().MatchString(endpoint) {
 		sum := sha256.Sum256([]byte(endpoint))
 		endpoint = hexLower.EncodeToString(sum[:15])
 	}

@@ -7,13 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/docs"
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -118,8 +118,8 @@ func newTopics(c *session.Session) []*cobra.Command {
 
 // section returns the text below a heading of a page of Markdown, up to the next heading of any kind.
 func section(page, heading string) string {
-	parts := anyHeading.Split(page, -1)
-	for i, line := range anyHeading.FindAllString(page, -1) {
+	parts := anyHeading().Split(page, -1)
+	for i, line := range anyHeading().FindAllString(page, -1) {
 		if strings.TrimLeft(strings.TrimSpace(line), "# ") == heading {
 			return strings.TrimLeft(parts[i+1], "\n")
 		}
@@ -131,10 +131,10 @@ func section(page, heading string) string {
 const helpWidth = 80
 
 var (
-	anyHeading = regexp.MustCompile(`(?m)^#+ .*$`)
+	anyHeading = lazy.Pattern(`(?m)^#+ .*$`)
 
-	link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	rule = regexp.MustCompile(`^\|[ |:-]+\|$`)
+	link = lazy.Pattern(`\[([^\]]*)\]\([^)]*\)`)
+	rule = lazy.Pattern(`^\|[ |:-]+\|$`)
 )
 
 // plain returns a text for a terminal of what Markdown says: each row of a table is its first cell, and below it the others.
@@ -162,7 +162,7 @@ func plain(markdown string) string {
 			out.WriteString("    " + line + "\n")
 		case row && header: // it names the columns
 			header = false
-		case row && rule.MatchString(line):
+		case row && rule().MatchString(line):
 		case row:
 			cells := strings.Split(strings.Trim(line, "|"), " | ")
 			out.WriteString("  " + words(cells[0]) + "\n" + terminal.Paragraph(words(strings.Join(cells[1:], "; ")), "      ", helpWidth))
@@ -179,5 +179,5 @@ func plain(markdown string) string {
 
 // words returns a text without the marks of Markdown.
 func words(text string) string {
-	return strings.TrimSpace(strings.NewReplacer("`", "", "**", "", " *", " ", "* ", " ", "\\|", "|").Replace(link.ReplaceAllString(text, "$1")))
+	return strings.TrimSpace(strings.NewReplacer("`", "", "**", "", " *", " ", "* ", " ", "\\|", "|").Replace(link().ReplaceAllString(text, "$1")))
 }

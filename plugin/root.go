@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
@@ -52,8 +53,8 @@ func MainWatching(ctx context.Context, args []string, streams genericiooptions.I
 			code = c.ReportPanic(r)
 		}
 	}()
-	root := newRoot(c, watch)
 	arguments := args[1:]
+	root := newRoot(c, watch, append(arguments, "")[0])
 	if strings.HasPrefix(filepath.Base(args[0]), completionName) {
 		arguments = append([]string{"__complete"}, arguments...)
 		root.SetErr(io.Discard) // kubectl prints the program's stderr on the terminal
@@ -64,7 +65,47 @@ func MainWatching(ctx context.Context, args []string, streams genericiooptions.I
 	return c.End(ctx, err)
 }
 
-func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
+// command is a command of the program: its name, and the function that makes it.
+type command struct {
+	name string
+	of   func(*session.Session) *cobra.Command
+}
+
+// group are commands below a heading of the program's help; without a heading they are not in it.
+type group struct {
+	heading  string
+	commands []command
+}
+
+// groupsOf returns all commands of the program.
+func groupsOf(watch change.Watch) []group {
+	return []group{
+		{"Every day:", []command{
+			{"apply", change.NewApply}, {"state", show.NewState}, {"explain", show.NewExplain}, {"release", change.NewRelease},
+			{"transfer", change.NewTransfer}, {"repair", change.NewRepair}, {"doctor", show.NewDoctor},
+			{"reconcile", func(c *session.Session) *cobra.Command { return change.NewReconcile(c, watch) }},
+		}},
+		{"Before an apply:", []command{
+			{"render", documents.NewRender}, {"convert", documents.NewConvert}, {"diff", change.NewDiff}, {"check", change.NewCheck},
+			{"reserve", change.NewReserve}, {"order", orders.New},
+		}},
+		{"What leases run, and what happened to them:", []command{
+			{"status", show.NewLeaseStatus}, {"logs", show.NewLogs}, {"events", show.NewLeaseEvents}, {"graph", show.NewGraph},
+		}},
+		{"Leases that move or pause:", []command{{"migrate", change.NewMigrate}, {"suspend", change.NewSuspend}, {"resume", change.NewResume}}},
+		{"The cluster:", []command{
+			{"install", change.NewInstall}, {"uninstall", change.NewUninstall}, {"config", configure.New}, {"backup", change.NewBackup}, {"restore", change.NewRestore},
+		}},
+		{"The plugin:", []command{{"completion", newCompletion}, {"version", newVersion}}},
+		{"", []command{{"options", newOptions}, {"leases", show.NewLeases}, {"fit", newFit}}},
+	}
+}
+
+// newRoot returns the program with the command that first names, or with all where that is the name of none: to make all takes a tenth of
+// the time of a start.
+func newRoot(c *session.Session, watch change.Watch, first string) *cobra.Command {
+	all, isFirst := groupsOf(watch), func(one command) bool { return one.name == first }
+	alone := slices.ContainsFunc(all, func(g group) bool { return slices.ContainsFunc(g.commands, isFirst) })
 	root := &cobra.Command{
 		Use:           "kubectl-akash_net",
 		Short:         "Give the leases of an Akash provider host names and addresses",
@@ -82,25 +123,21 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 	root.SetOut(c.Out)
 	root.SetErr(c.ErrOut)
 	c.AddFlags(root)
-	groups := templates.CommandGroups{
-		{Message: "Every day:", Commands: []*cobra.Command{
-			change.NewApply(c), show.NewState(c), show.NewExplain(c), change.NewRelease(c), change.NewTransfer(c), change.NewRepair(c), show.NewDoctor(c),
-			change.NewReconcile(c, watch),
-		}},
-		{Message: "Before an apply:", Commands: []*cobra.Command{
-			documents.NewRender(c), documents.NewConvert(c), change.NewDiff(c), change.NewCheck(c), change.NewReserve(c), orders.New(c),
-		}},
-		{Message: "What leases run, and what happened to them:", Commands: []*cobra.Command{
-			show.NewLeaseStatus(c), show.NewLogs(c), show.NewLeaseEvents(c), show.NewGraph(c),
-		}},
-		{Message: "Leases that move or pause:", Commands: []*cobra.Command{change.NewMigrate(c), change.NewSuspend(c), change.NewResume(c)}},
-		{Message: "The cluster:", Commands: []*cobra.Command{
-			change.NewInstall(c), change.NewUninstall(c), configure.New(c), change.NewBackup(c), change.NewRestore(c),
-		}},
-		{Message: "The plugin:", Commands: []*cobra.Command{newCompletion(c), newVersion(c)}},
+	root.CompletionOptions.DisableDefaultCmd = true
+	var shown templates.CommandGroups
+	for _, g := range all {
+		made := templates.CommandGroup{Message: g.heading}
+		for _, one := range g.commands {
+			if !alone || isFirst(one) {
+				made.Commands = append(made.Commands, one.of(c))
+			}
+		}
+		root.AddCommand(made.Commands...)
+		if g.heading != "" {
+			shown = append(shown, made)
+		}
 	}
-	groups.Add(root)
-	templates.ActsAsRootCommand(root, []string{"options", "help"}, groups...)
+	templates.ActsAsRootCommand(root, []string{"options", "help"}, shown...)
 	root.SetUsageFunc(withDisplayName(root.UsageFunc()))
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -113,12 +150,11 @@ func newRoot(c *session.Session, watch change.Watch) *cobra.Command {
 		}
 		help(cmd, args)
 	})
-	fit := orders.NewFit(c)
-	fit.Hidden = true
-	root.AddCommand(newOptions(c), show.NewLeases(c), fit)
-	root.AddCommand(newTopics(c)...)
-	root.InitDefaultHelpCmd()
-	refuseUnknownTopics(root)
+	if !alone {
+		root.AddCommand(newTopics(c)...)
+		root.InitDefaultHelpCmd()
+		refuseUnknownTopics(root)
+	}
 	root.SetFlagErrorFunc(flagError)
 	return root
 }
@@ -200,6 +236,13 @@ func newOptions(c *session.Session) *cobra.Command {
 	cmd.SetErr(c.Out)
 	templates.UseOptionsTemplates(cmd)
 	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
+}
+
+// newFit returns "order fit" under its short name.
+func newFit(c *session.Session) *cobra.Command {
+	cmd := orders.NewFit(c)
+	cmd.Hidden = true
+	return cmd
 }
 
 func newVersion(c *session.Session) *cobra.Command {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -60,10 +61,31 @@ func TestUsage(t *testing.T) {
 	}.Check(t, "testdata/usage.txt")
 }
 
+// A command that is named first is made alone, and is the same as among all.
+func TestCommandAlone(t *testing.T) {
+	among := func(first string) *cobra.Command {
+		root := newRoot(session.New(t.Context(), genericiooptions.IOStreams{}), nil, first)
+		cmd, _, err := root.Find([]string{first})
+		if err != nil || cmd.Name() != first || len(root.Commands()) != 1 {
+			t.Errorf("%s alone: %s of %d, %v", first, cmd.Name(), len(root.Commands()), err)
+		}
+		return cmd
+	}
+	for _, cmd := range newRoot(session.New(t.Context(), genericiooptions.IOStreams{}), nil, "").Commands() {
+		isTopic := slices.ContainsFunc(topics, func(topic struct{ name, short, page, heading string }) bool { return topic.name == cmd.Name() })
+		if isTopic || cmd.Name() == "help" {
+			continue
+		}
+		if alone, all := among(cmd.Name()).UsageString(), cmd.UsageString(); alone != all {
+			t.Errorf("%s (-all +alone):\n%s", cmd.Name(), cmp.Diff(all, alone))
+		}
+	}
+}
+
 // Every flag that a command inherits limits what it does, or is refused with exit code 2.
 func TestInheritedFlags(t *testing.T) {
 	t.Chdir("testdata")
-	root := newRoot(session.New(t.Context(), genericiooptions.IOStreams{}), nil)
+	root := newRoot(session.New(t.Context(), genericiooptions.IOStreams{}), nil, "")
 	commands := map[string]bool{}
 	golden.Rules{"scope": func(line string) string {
 		args := strings.Fields(long.Replace(line))
@@ -226,7 +248,7 @@ func TestReference(t *testing.T) {
 
 // Each section of the help is of a command, and each command but those that explain themselves has one.
 func TestHelpTexts(t *testing.T) {
-	root, sections := newRoot(session.New(t.Context(), genericiooptions.IOStreams{}), nil), 0
+	root, sections := newRoot(session.New(t.Context(), genericiooptions.IOStreams{}), nil, ""), 0
 	var check func(cmd *cobra.Command)
 	check = func(cmd *cobra.Command) {
 		if describe(cmd); cmd.Long != "" && !cmd.Hidden && cmd.Name() != "help" {

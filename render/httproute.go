@@ -2,7 +2,6 @@ package render
 
 import (
 	"maps"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 )
 
 // appendHTTPRoute appends the objects that route a path of a host through a Gateway. Without further settings they
@@ -238,7 +238,7 @@ type (
 )
 
 // nginxSize matches sizes that the policies accept.
-var nginxSize = regexp.MustCompile(`^\d{1,4}(k|m|g)?$`)
+var nginxSize = lazy.Pattern(`^\d{1,4}(k|m|g)?$`)
 
 // nginxFabric renders the HTTP options as policies and a filter of the route. The filter goes before the route, which
 // is invalid without it; the returned policies go after it. Akash's defaults, except for the number of tries, equal
@@ -263,7 +263,7 @@ func (l *leased) nginxFabric(objects []Object, r route, rule *gwac.HTTPRouteRule
 		}))
 	}
 	if size := strings.ToLower(l.cfg.Gateway.ProxyBufferSize); size != "" {
-		if !nginxSize.MatchString(size) {
+		if !nginxSize().MatchString(size) {
 			l.refuse(r, lease.Place{}, "NGINX Gateway Fabric does not take gateway.proxyBufferSize %q of the provider's configuration: "+
 				"write up to four digits and k, m or g", size)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 )
 
 // Read reads the provider's configuration: one ProviderConfig document, or Akash's provider.yaml, which has neither
@@ -155,9 +155,9 @@ func hostDomain(s string) error {
 
 var (
 	// interfaceName matches the names that Linux gives network interfaces (dev_valid_name).
-	interfaceName = regexp.MustCompile(`^[^/:\s]{1,15}$`)
+	interfaceName = lazy.Pattern(`^[^/:\s]{1,15}$`)
 	// communityForm matches a community as MetalLB reads it, apart from the size of its numbers, and the name of one in a Community object.
-	communityForm = regexp.MustCompile(`^(?:\d+:\d+|large:\d+:\d+:\d+|[^:\s]+)$`)
+	communityForm = lazy.Pattern(`^(?:\d+:\d+|large:\d+:\d+:\d+|[^:\s]+)$`)
 )
 
 // checkAdvertisement reports what makes MetalLB drop its whole configuration.
@@ -208,7 +208,7 @@ func checkAggregation(c document.Cursor, ip *IP) {
 }
 
 func networkInterface(s string) error {
-	if !interfaceName.MatchString(s) || s == "." || s == ".." {
+	if !interfaceName().MatchString(s) || s == "." || s == ".." {
 		return fmt.Errorf("%q is not the name of a network interface", s)
 	}
 	return nil
@@ -222,7 +222,7 @@ func community(s string) error {
 	if isLarge {
 		bits = 32
 	}
-	good := communityForm.MatchString(s)
+	good := communityForm().MatchString(s)
 	for number := range strings.SplitSeq(rest, ":") {
 		if _, err := strconv.ParseUint(number, 10, bits); err != nil && strings.Contains(s, ":") {
 			good = false
@@ -348,10 +348,10 @@ func identifier(s string) error {
 	return nil
 }
 
-var bufferSize = regexp.MustCompile(`^[1-9][0-9]*[kKmM]?$`)
+var bufferSize = lazy.Pattern(`^[1-9][0-9]*[kKmM]?$`)
 
 func buffer(size string) error {
-	if size != "" && !bufferSize.MatchString(size) {
+	if size != "" && !bufferSize().MatchString(size) {
 		return fmt.Errorf("%q is not a buffer size such as 16k", size)
 	}
 	return nil

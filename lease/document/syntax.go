@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
@@ -31,17 +30,13 @@ func decode(decoder *yaml.Decoder) (node *yaml.Node, err error) {
 
 // Patterns of the YAML library's messages, compiled on first use.
 var (
-	yamlLine = grammar(`^yaml: (?:line (\d+): )?(.*)`)
+	yamlLine = lazy.Pattern(`^yaml: (?:line (\d+): )?(.*)`)
 	// yamlParser matches messages of the library's parser. It counts lines from 0 and omits 0; the library's scanner
 	// counts from 1.
-	yamlParser = grammar(`^(did not find expected (<|node content|key|'-' indicator|',' or )|` +
+	yamlParser = lazy.Pattern(`^(did not find expected (<|node content|key|'-' indicator|',' or )|` +
 		`found (undefined tag handle|duplicate %|incompatible YAML document))`)
-	unknownAnchor = grammar(`^unknown anchor '(.*)' referenced`)
+	unknownAnchor = lazy.Pattern(`^unknown anchor '(.*)' referenced`)
 )
-
-func grammar(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
 
 // syntaxError adds an error of the JSON decoder or of the YAML library. Its position is the line in the message; without a line it is the
 // unknown alias, or the first character that is not allowed in YAML.

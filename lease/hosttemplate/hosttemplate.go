@@ -4,7 +4,6 @@ package hosttemplate
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
@@ -27,12 +27,12 @@ var templateVariables = map[string]string{
 	"hash":      strings.Repeat("h", hashLength),
 }
 
-var templateVariable = regexp.MustCompile(`\$\{([^}]*)\}`)
+var templateVariable = lazy.Pattern(`\$\{([^}]*)\}`)
 
 // Check returns an error if no host names can be generated from the template. A template is a domain whose labels may
 // contain ${service}, ${dseq}, ${gseq} and ${namespace}; the first label may end in ${hash}.
 func Check(template string) error {
-	for _, m := range templateVariable.FindAllStringSubmatch(template, -1) {
+	for _, m := range templateVariable().FindAllStringSubmatch(template, -1) {
 		if _, ok := templateVariables[m[1]]; !ok {
 			return fmt.Errorf("unknown variable %q; ${service}, ${dseq}, ${gseq}, ${namespace} and ${hash} are known%s",
 				lease.Clip(m[0]), suggest.For(m[1], slices.Sorted(maps.Keys(templateVariables))))
@@ -130,7 +130,7 @@ func expandTemplate(template string, values map[string]string) string {
 }
 
 func expandVariables(label string, values map[string]string) string {
-	return templateVariable.ReplaceAllStringFunc(label, func(v string) string { return values[v[2:len(v)-1]] })
+	return templateVariable().ReplaceAllStringFunc(label, func(v string) string { return values[v[2:len(v)-1]] })
 }
 
 // withHash returns the first label: as much of label as fits, and the hash. It drops a label that would be reserved for

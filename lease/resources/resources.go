@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 )
 
 // Group is the request of a deployment group (chain-sdk: the deployment module's GroupSpec).
@@ -245,7 +245,7 @@ const (
 )
 
 // gibibytes matches the memory of a GPU in an attribute.
-var gibibytes = regexp.MustCompile(`^[1-9][0-9]*Gi$`)
+var gibibytes = lazy.Pattern(`^[1-9][0-9]*Gi$`)
 
 // CheckWish returns an error if the key of a GPU attribute is not vendor/<v>/model/<m>[/ram/<n>Gi][/interface/<i>].
 func CheckWish(key string) error {
@@ -266,7 +266,7 @@ func CheckWish(key string) error {
 		switch name, value := parts[i], parts[i+1]; {
 		case i == 6 && name == parts[4] || i > 6 || value == "" || name != "ram" && name != "interface":
 			return bad
-		case name == "ram" && !gibibytes.MatchString(value):
+		case name == "ram" && !gibibytes().MatchString(value):
 			return fmt.Errorf("%q is not the memory of a GPU in whole gibibytes, such as 80Gi", clip(value))
 		case name == "interface" && value != "pcie" && value != "sxm":
 			return fmt.Errorf("%q is not an interface of GPUs; pcie and sxm are known", clip(value))
@@ -371,9 +371,7 @@ func SuggestBytes(s string) []string {
 	return out
 }
 
-var looseSize = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtTpPeE])([iI]?)[bB]?\s*$`)
-})
+var looseSize = lazy.Pattern(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtTpPeE])([iI]?)[bB]?\s*$`)
 
 // HintSize returns the sizes that a text probably means that is no size, or one of less than least bytes, as the end of a
 // message: for 16GB it returns ; write "16G" or "16Gi", for 512 it returns ; write "512Mi". It returns "" if it knows none.
@@ -407,9 +405,7 @@ func suggestMebibytes(s string, least uint64) []string {
 	return []string{m[1] + "Mi"}
 }
 
-var smallSize = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(k|Ki|M)?$`)
-})
+var smallSize = lazy.Pattern(`^([0-9]+(?:\.[0-9]+)?)(k|Ki|M)?$`)
 
 // FormatBytes returns the size with the largest binary suffix that is exact.
 func FormatBytes(bytes uint64) string {

@@ -6,13 +6,12 @@ package sdl
 import (
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
@@ -128,9 +127,7 @@ func check(doc *document.Document, workloads bool, defs ...*lease.Definition) {
 	}
 }
 
-var versionGrammar = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9})(-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)?\s*$`)
-})
+var versionGrammar = lazy.Pattern(`^\s*v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9})(-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)?\s*$`)
 
 // checkVersion accepts the versions that Akash's parser accepts: 2.0.0, and everything from 2.1.0; missing parts are 0
 // (chain-sdk: go/sdl/sdl.go). It returns true for 2.0.

@@ -3,12 +3,12 @@ package thing
 import (
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 )
 
 // Short is a short name of leases: a part of their name, as tables print it. It may be the name of several.
@@ -142,13 +142,13 @@ func ShortWallet(wallet string) string {
 }
 
 // leaseName is the name of a lease in a sentence, with what is before it: a flag that takes it, or a character that is no part of a name.
-var leaseName = regexp.MustCompile(`(^|--[a-z-]+[ =]|[^0-9A-Za-z/-])(akash1[0-9a-z]{38})((?:/[0-9]+)+)(/akash1[0-9a-z]{38})?`)
+var leaseName = lazy.Pattern(`(^|--[a-z-]+[ =]|[^0-9A-Za-z/-])(akash1[0-9a-z]{38})((?:/[0-9]+)+)(/akash1[0-9a-z]{38})?`)
 
 // ShortenLeases shortens the wallets in the names of leases in a sentence, so that the names can be typed back. A name that a flag takes
 // stays whole, because flags also take leases that hold nothing yet. So do names of objects, and wallets alone.
 func ShortenLeases(text string) string {
-	return leaseName.ReplaceAllStringFunc(text, func(found string) string {
-		part := leaseName.FindStringSubmatch(found)
+	return leaseName().ReplaceAllStringFunc(text, func(found string) string {
+		part := leaseName().FindStringSubmatch(found)
 		if strings.HasPrefix(part[1], "--") {
 			return found
 		}

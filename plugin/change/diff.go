@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -26,6 +25,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/lease/workload"
@@ -179,7 +179,7 @@ func (f *diffFlags) show(ctx context.Context, p plan.Plan) error {
 }
 
 // externalParameter matches the parameters that kubectl accepts in KUBECTL_EXTERNAL_DIFF.
-var externalParameter = regexp.MustCompile(`^[a-zA-Z0-9-=]+$`)
+var externalParameter = lazy.Pattern(`^[a-zA-Z0-9-=]+$`)
 
 // externalDiff returns the program in KUBECTL_EXTERNAL_DIFF and its parameters, or nil if the variable is empty. Like kubectl,
 // it drops words that are not parameters.
@@ -190,7 +190,7 @@ func externalDiff() ([]string, error) {
 	}
 	program := words[:1:1]
 	for _, word := range words[1:] {
-		if externalParameter.MatchString(word) {
+		if externalParameter().MatchString(word) {
 			program = append(program, word)
 		}
 	}

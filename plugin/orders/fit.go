@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -20,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/files"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
@@ -97,13 +97,13 @@ type source struct {
 const peekSize = 1 << 16
 
 // documentKeys matches keys that only documents have.
-var documentKeys = regexp.MustCompile(`"(apiVersion|services|deployment)"\s*:`)
+var documentKeys = lazy.Pattern(`"(apiVersion|services|deployment)"\s*:`)
 
 // isCases reports whether an input has cases: it begins with a JSON object that is not a document.
 func isCases(in *bufio.Reader) bool {
 	head, _ := in.Peek(peekSize)
 	head = bytes.TrimSpace(head)
-	return len(head) > 0 && head[0] == '{' && !documentKeys.Match(head)
+	return len(head) > 0 && head[0] == '{' && !documentKeys().Match(head)
 }
 
 // onlyCases reports whether all inputs are regular files with cases.

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +32,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/files"
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
@@ -362,17 +362,17 @@ func (redacting) FilterF(format string, args []any) (string, []any) { return for
 func (redacting) FilterS(msg string, pairs []any) (string, []any) { return msg, redact(pairs) }
 
 // secretData matches the data of a Secret in JSON, which a log may have cut off. That of a ConfigMap looks the same.
-var secretData = regexp.MustCompile(`("(?:data|stringData)":\s*\{)(?:\s*"(?:[^"\\]|\\.)*(?:"|\\?$)\s*:?\s*(?:"(?:[^"\\]|\\.)*(?:"|\\?$))?\s*,?)*`)
+var secretData = lazy.Pattern(`("(?:data|stringData)":\s*\{)(?:\s*"(?:[^"\\]|\\.)*(?:"|\\?$)\s*:?\s*(?:"(?:[^"\\]|\\.)*(?:"|\\?$))?\s*,?)*`)
 
 // lastApplied matches what kubectl has applied, which an annotation has: of a Secret its data, too.
-var lastApplied = regexp.MustCompile(`("kubectl\.kubernetes\.io/last-applied-configuration":\s*")(?:[^"\\]|\\.)*\\?`)
+var lastApplied = lazy.Pattern(`("kubectl\.kubernetes\.io/last-applied-configuration":\s*")(?:[^"\\]|\\.)*\\?`)
 
 // redact returns values without the data of Secrets.
 func redact(values []any) []any {
 	out := make([]any, len(values))
 	for i, v := range values {
 		if text, ok := v.(string); ok {
-			v = secretData.ReplaceAllString(lastApplied.ReplaceAllString(text, "$1<omitted>"), "$1<omitted>")
+			v = secretData().ReplaceAllString(lastApplied().ReplaceAllString(text, "$1<omitted>"), "$1<omitted>")
 		}
 		out[i] = v
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,6 +14,8 @@ import (
 
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 )
 
 // erase moves the cursor to the beginning of the line and clears the line.
@@ -55,7 +56,7 @@ func (s *Status) Show(text string) {
 }
 
 // beforeCommand are the last words before a command, and what leads from a sentence to it.
-var beforeCommand = regexp.MustCompile(`[ (:;,]*(see: )?kubectl .*$`)
+var beforeCommand = lazy.Pattern(`[ (:;,]*(see: )?kubectl .*$`)
 
 // fitting returns a text in at most width cells. One that does not fit ends between words, and before a command: a half of one would be
 // typed.
@@ -70,7 +71,7 @@ func fitting(text string, width int) string {
 	if i := strings.LastIndexByte(short, ' '); i > 0 && !strings.HasPrefix(text[len(short):], " ") {
 		short = short[:i]
 	}
-	return strings.TrimRight(beforeCommand.ReplaceAllString(short, ""), " (:;,") + "…"
+	return strings.TrimRight(beforeCommand().ReplaceAllString(short, ""), " (:;,") + "…"
 }
 
 // Clear removes the status.

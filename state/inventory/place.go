@@ -6,12 +6,12 @@ import (
 	"maps"
 	"math"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/lazy"
 )
 
 // placeReplica takes what one replica needs from a node and from the cluster's storage, and returns the model and the GPUs
@@ -274,12 +274,12 @@ func parseModel(attribute string) (model, error) {
 
 // binarySize is how Akash writes the memory of a GPU: with a binary suffix, without needless zeros (chain-sdk:
 // go/util/units).
-var binarySize = regexp.MustCompile(`^([-+]?(?:(?:[1-9]\d*|0)?\.\d*|[1-9]\d*))([KMGTPE])i$`)
+var binarySize = lazy.Pattern(`^([-+]?(?:(?:[1-9]\d*|0)?\.\d*|[1-9]\d*))([KMGTPE])i$`)
 
 // wholeGi rounds a size down to whole Gi, the unit in which Card has it, with floating point as Akash does.
 func wholeGi(size string) (string, error) {
 	invalid := errors.New(lease.Message("%q is no size of a GPU's memory", size))
-	m := binarySize.FindStringSubmatch(size)
+	m := binarySize().FindStringSubmatch(size)
 	if m == nil || len(size) > 64 {
 		return "", invalid
 	}
