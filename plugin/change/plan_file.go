@@ -234,9 +234,13 @@ func refuseConflicts(p *plan.Plan, force bool) (errs []error) {
 func previewText(p plan.Plan, all []report.Event, coloured, brief bool) []byte {
 	t := printing.PlanWriter{Coloured: coloured}
 	var tally report.Tally
+	of := map[string][]report.Event{}
+	for _, e := range all {
+		of[e.Lease.String()] = append(of[e.Lease.String()], e)
+	}
 	for _, l := range p.Leases {
-		events := slices.DeleteFunc(slices.Clone(all), func(e report.Event) bool {
-			return e.Lease.String() != l.Lease || e.Action == report.Failed || brief && e.Action == report.Unchanged || e.Action == report.Done && l.Refused != ""
+		events := slices.DeleteFunc(of[l.Lease], func(e report.Event) bool {
+			return e.Action == report.Failed || brief && e.Action == report.Unchanged || e.Action == report.Done && l.Refused != ""
 		})
 		if len(p.Leases) > 1 && (len(events) > 0 || l.Differs()) {
 			t.Line(' ', "lease/"+l.Lease)
