@@ -244,18 +244,13 @@ func (r *repair) fix(ctx context.Context, p state.Problem, apply bool) (note str
 	case way != nil:
 		return way(r, ctx, p.Fix)
 	}
-	g := groupOf(p)
-	work := groupRun{group: g, prune: p.Fix.Prune || r.defs[g] != nil, reclaim: p.Fix.Reclaim}
-	err, done := r.groupRuns[work]
-	switch {
-	case done:
-	case apply:
-		err = r.applyDefinition(ctx, work)
-	default:
-		err = r.migrateRoutes(ctx, g)
+	work := r.groupRunOf(p)
+	if _, done := r.groupRuns[work]; !done && apply {
+		r.applyDefinitions(ctx)
+	} else if !done {
+		r.groupRuns[work] = r.migrateRoutes(ctx, work.group)
 	}
-	r.groupRuns[work] = err
-	return "", err
+	return "", r.groupRuns[work]
 }
 
 // live returns an object as it was read, or nil.

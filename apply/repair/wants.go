@@ -226,20 +226,68 @@ type groupRun struct {
 	prune, reclaim bool
 }
 
-// applyDefinition applies the definition of a deployment group: the given one, or the stored one, limited to what the
-// lease holds.
-func (r *repair) applyDefinition(ctx context.Context, work groupRun) error {
-	g, opts := work.group, r.options()
-	opts.Prune, opts.Reclaim = work.prune, work.reclaim || opts.Reclaim
-	def := r.defs[g]
-	if def == nil {
-		var err error
-		if def, err = r.snapshot.Definitions[kept.Name(g)].Decode(); err != nil {
-			return err
+// groupRunOf returns what fixes a problem of a deployment group as a whole.
+func (r *repair) groupRunOf(p state.Problem) groupRun {
+	g := groupOf(p)
+	return groupRun{g, p.Fix.Prune || r.defs[g] != nil, p.Fix.Reclaim}
+}
+
+// applyDefinitions applies the definitions that fix problems of the run: the given ones, and the stored ones, limited to what the leases
+// hold. Those that are to be applied in the same way are applied at once, since an apply reads the whole cluster.
+func (r *repair) applyDefinitions(ctx context.Context) {
+	type way struct{ prune, reclaim, heal bool }
+	of := map[way][]*lease.Definition{}
+	for _, p := range r.problems {
+		if !r.byDefinition(p) {
+			continue
 		}
-		opts.Heal, opts.Prove = true, nil // nothing is claimed
+		work := r.groupRunOf(p)
+		if _, known := r.groupRuns[work]; known {
+			continue
+		}
+		def, heal, err := r.defs[work.group], false, error(nil)
+		if def == nil {
+			heal = true
+			def, err = r.snapshot.Definitions[kept.Name(work.group)].Decode()
+		}
+		if err == nil { // one that is refused is no matter of the others
+			err = apply.New(r.command.Cluster, r.options()).Validate([]*lease.Definition{def})
+		}
+		if r.groupRuns[work] = err; err == nil {
+			how := way{work.prune, work.reclaim, heal}
+			of[how] = append(of[how], def)
+		}
 	}
-	return apply.New(r.command.Cluster, opts).Apply(ctx, []*lease.Definition{def})
+	for how, defs := range of {
+		opts := r.options()
+		if opts.Prune, opts.Reclaim = how.prune, how.reclaim || opts.Reclaim; how.heal {
+			opts.Heal, opts.Prove = true, nil // nothing is claimed
+		}
+		err := apply.New(r.command.Cluster, opts).Apply(ctx, defs)
+		for _, def := range defs {
+			g := def.Lease.Group()
+			r.groupRuns[groupRun{g, how.prune, how.reclaim}] = errorsOf(err, g)
+		}
+	}
+}
+
+// errorsOf returns the errors of work on several leases that concern one of them: its own, and those of no lease.
+func errorsOf(err error, g lease.Group) error {
+	var own []error
+	for _, err := range several(err) {
+		if failed, ok := errors.AsType[*report.LeaseError](err); !ok || failed.Lease == g {
+			own = append(own, err)
+		}
+	}
+	return report.Gather(own)
+}
+
+// several returns the errors that are gathered in one.
+func several(err error) []error {
+	if all, ok := errors.AsType[report.Failures](err); ok {
+		return all
+	}
+	return []error{err}
 }
 
 // migrateRoutes moves the routes of a deployment group to the configured kind, and reports what the new routes lack.
