@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
@@ -194,10 +195,12 @@ func (v view) unserve() Step {
 // removeAll deletes objects in their order: those of one kind do not depend on each other. One that is named twice, for two of the hosts
 // that it serves, is deleted once.
 func (v view) removeAll(objects []observed.Object) (all Step) {
-	for i, o := range objects {
-		if slices.ContainsFunc(objects[:i], func(before observed.Object) bool { return before.UID() == o.UID() }) {
+	named := sets.New[types.UID]()
+	for _, o := range objects {
+		if named.Has(o.UID()) {
 			continue
 		}
+		named.Insert(o.UID())
 		s := v.readUnder(o)
 		if s.idle() {
 			s = v.remove(o, "")

@@ -33,6 +33,9 @@ func (g Ground) Standing() state.Standing {
 // uses returns what an object uses, each once: paths of hosts; the IP endpoint of each port and its addresses, of which a ProviderLeasedIP
 // names none; any part of the host of a DNS record that the group holds. All that asks what an object serves is a query of it.
 func (o Object) uses() (out []Ground) {
+	if o.used.as != nil && o.used.as == o.Live {
+		return slices.Clone(o.used.by)
+	}
 	add := func(name, key, sharingKey string, u state.Use) {
 		g := Ground{Name: name, Served: state.Served{Group: o.Group, Key: key, SharingKey: sharingKey, Redirect: u.Redirect}, host: u.Host}
 		if over := state.WildcardOver(u.Host); over != "" {

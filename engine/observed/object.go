@@ -30,6 +30,14 @@ type Object struct {
 	Near []string
 	// Runs is true for what the lease runs: it serves no claim by itself.
 	Runs bool
+	// used is what it uses, of an object of a snapshot, as long as it is as that has read it: many ask.
+	used used
+}
+
+// used is what an object uses as it was read.
+type used struct {
+	as *unstructured.Unstructured
+	by []Ground
 }
 
 // UID returns the UID of the object.
@@ -52,6 +60,7 @@ func (o Object) Record() string {
 func (s *Snapshot) object(kind kinds.Kind, live *unstructured.Unstructured, group lease.Group) Object {
 	whose := s.Ownership(live)
 	o := Object{Kind: kind, Live: live, Group: group, Lease: whose.Lease, Ours: whose.Ours}
+	o.used = used{live, o.uses()}
 	o.Stays, o.Near = s.Stays(kind, live), s.Near(o)
 	return o
 }
