@@ -70,7 +70,9 @@ func TestRounds(t *testing.T) {
 			}{
 				{"apply", server, applies},
 				{"apply again", server, applies},
-				{"repair", server, func(a *apply.Applier) error { return repair.Repair(t.Context(), a, repair.Options{CrashedAfter: crash}) }},
+				{"repair", server, func(a *apply.Applier) error {
+					return repair.Repair(t.Context(), a, repair.Options{CrashedAfter: crash})
+				}},
 				{"release", server, func(a *apply.Applier) error { return a.Release(t.Context(), groups) }},
 				{"reserve", other, func(a *apply.Applier) error { return a.Reserve(t.Context(), requests) }},
 			} {
