@@ -54,7 +54,11 @@ func MainWatching(ctx context.Context, args []string, streams genericiooptions.I
 		}
 	}()
 	arguments := args[1:]
-	root := newRoot(c, watch, append(arguments, "")[0])
+	first := ""
+	if len(arguments) > 0 {
+		first = arguments[0]
+	}
+	root := newRoot(c, watch, first)
 	if strings.HasPrefix(filepath.Base(args[0]), completionName) {
 		arguments = append([]string{"__complete"}, arguments...)
 		root.SetErr(io.Discard) // kubectl prints the program's stderr on the terminal

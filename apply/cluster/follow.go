@@ -22,8 +22,8 @@ import (
 // followBackoff spaces the restarts of a watch.
 var followBackoff = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 8, Cap: 10 * time.Second}
 
-// Follow passes the objects of a resource to see: first all that exist, then each that is created or modified. When a
-// watch ends it lists all again; whole is true for all. It returns when the context ends, see fails, or the objects cannot be listed or
+// Follow passes the objects of a resource to see: first all that exist, then each that is created or modified, and none for one that is
+// deleted. When a watch ends it lists all again; whole is true for all. It returns when the context ends, see fails, or the objects cannot be listed or
 // watched, such as those of files (ErrUnwatched).
 func (c *Cluster) Follow(
 	ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions,
@@ -89,11 +89,15 @@ func eachChange(
 				return seen, nil
 			}
 			o, is := e.Object.(*unstructured.Unstructured)
-			if !is || e.Type != watch.Added && e.Type != watch.Modified {
+			if !is || e.Type == watch.Bookmark {
 				continue
 			}
 			seen = true
-			if err := see([]*unstructured.Unstructured{o}, false); err != nil {
+			found := []*unstructured.Unstructured{o}
+			if e.Type == watch.Deleted {
+				found = nil
+			}
+			if err := see(found, false); err != nil {
 				return seen, err
 			}
 		}
