@@ -70,7 +70,10 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 
 // releases returns what deployment groups give up.
 func (a *Applier) releases(groups []lease.Group, chosen state.Choice) []engine.Want {
-	wants := make([]engine.Want, len(groups))
+	wants, named := make([]engine.Want, len(groups)), map[lease.Group][]lease.ID{}
+	for _, id := range a.Command.Options.Named {
+		named[id.Group()] = append(named[id.Group()], id)
+	}
 	for i, g := range groups {
 		wants[i] = engine.Want{
 			Request: state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}},
@@ -78,7 +81,7 @@ func (a *Applier) releases(groups []lease.Group, chosen state.Choice) []engine.W
 			Obeys:   a.Command.Options.Obeys,
 			Release: &engine.Release{
 				Choice: chosen, Emptied: a.Command.Options.Emptied,
-				Named: slices.DeleteFunc(slices.Clone(a.Command.Options.Named), func(id lease.ID) bool { return id.Group() != g }),
+				Named: named[g],
 			},
 		}
 	}

@@ -363,18 +363,15 @@ func (r *Reconciler) report(id lease.ID, err error) {
 
 // share gives each deployment group of a part its own error. An error that names no lease is that of all.
 func (r *Reconciler) share(failed map[lease.Group]error, p *part, err error) {
-	if err == nil {
-		return
-	}
-	all, ok := errors.AsType[report.Failures](err)
-	if !ok {
-		all = report.Failures{err}
-	}
-	for _, one := range all {
-		if of, ok := errors.AsType[*report.LeaseError](one); ok && slices.Contains(p.groups, of.Lease) {
-			failed[of.Lease] = errors.Join(failed[of.Lease], one)
-			continue
+	of, others := report.ByLease(err)
+	for g, errs := range of {
+		if slices.Contains(p.groups, g) {
+			failed[g] = errors.Join(append([]error{failed[g]}, errs...)...)
+		} else {
+			others = append(others, errs...)
 		}
+	}
+	for _, one := range others {
 		r.report(lease.ID{}, one)
 		for g, err := range FailAll(p.groups, one) {
 			failed[g] = errors.Join(failed[g], err)

@@ -236,7 +236,7 @@ func (r *repair) groupRunOf(p state.Problem) groupRun {
 // hold. Those that are to be applied in the same way are applied at once, since an apply reads the whole cluster.
 func (r *repair) applyDefinitions(ctx context.Context) {
 	type way struct{ prune, reclaim, heal bool }
-	of := map[way][]*lease.Definition{}
+	of, order := map[way][]*lease.Definition{}, []way{}
 	for _, p := range r.problems {
 		if !r.byDefinition(p) {
 			continue
@@ -255,39 +255,23 @@ func (r *repair) applyDefinitions(ctx context.Context) {
 		}
 		if r.groupRuns[work] = err; err == nil {
 			how := way{work.prune, work.reclaim, heal}
+			if of[how] == nil {
+				order = append(order, how)
+			}
 			of[how] = append(of[how], def)
 		}
 	}
-	for how, defs := range of {
+	for _, how := range order {
 		opts := r.options()
 		if opts.Prune, opts.Reclaim = how.prune, how.reclaim || opts.Reclaim; how.heal {
 			opts.Heal, opts.Prove = true, nil // nothing is claimed
 		}
-		err := apply.New(r.command.Cluster, opts).Apply(ctx, defs)
-		for _, def := range defs {
+		failed, others := report.ByLease(apply.New(r.command.Cluster, opts).Apply(ctx, of[how]))
+		for _, def := range of[how] {
 			g := def.Lease.Group()
-			r.groupRuns[groupRun{g, how.prune, how.reclaim}] = errorsOf(err, g)
+			r.groupRuns[groupRun{g, how.prune, how.reclaim}] = report.Gather(slices.Concat(failed[g], others))
 		}
 	}
-}
-
-// errorsOf returns the errors of work on several leases that concern one of them: its own, and those of no lease.
-func errorsOf(err error, g lease.Group) error {
-	var own []error
-	for _, err := range several(err) {
-		if failed, ok := errors.AsType[*report.LeaseError](err); !ok || failed.Lease == g {
-			own = append(own, err)
-		}
-	}
-	return report.Gather(own)
-}
-
-// several returns the errors that are gathered in one.
-func several(err error) []error {
-	if all, ok := errors.AsType[report.Failures](err); ok {
-		return all
-	}
-	return []error{err}
 }
 
 // migrateRoutes moves the routes of a deployment group to the configured kind, and reports what the new routes lack.

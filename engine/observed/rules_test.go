@@ -147,6 +147,24 @@ func TestUsesAreInOneOrder(t *testing.T) {
 	}
 }
 
+// What an object uses is what it says as it was read last: a newer reading of an object of a snapshot is looked at anew.
+func TestUsesOfANewerReading(t *testing.T) {
+	t.Parallel()
+	host := func(name string) *state.Claim {
+		return &state.Claim{Kind: state.Host, Thing: name, Owner: ot.Shop.Owner, Parts: []state.Part{{Key: state.RouteKey("/"), Lease: ot.Shop, Path: "/", Service: "web", Port: 80}}}
+	}
+	was, is := host("was.example.com"), host("is.example.com")
+	s := ot.Snapshot([]*state.Claim{was}, ot.Ours(ot.Ingress(ot.Shop, was.Thing, "/")))
+	o := s.Written.Of(ot.Shop.Group())[0]
+	if !o.StandsFor(was, was.Parts[0]) || o.StandsFor(is, is.Parts[0]) {
+		t.Error("as it was read it stands for another claim")
+	}
+	o.Live = ot.Ingress(ot.Shop, is.Thing, "/")
+	if o.StandsFor(was, was.Parts[0]) || !o.StandsFor(is, is.Parts[0]) {
+		t.Error("as it was read again it stands for what it served before")
+	}
+}
+
 // Only hosts that have a ProviderHost are warned of: not paths and wildcards, and nothing while no operator runs.
 func TestWarnings(t *testing.T) {
 	r := state.Request{Lease: statetest.Shop, Hosts: []state.HostWant{

@@ -196,6 +196,21 @@ func Gather(errs []error) error {
 	return fs
 }
 
+// ByLease returns the gathered errors of each lease, and those that belong to none.
+func ByLease(err error) (of map[lease.Group][]error, others []error) {
+	all := Failures{err}
+	errors.As(err, &all)
+	of = map[lease.Group][]error{}
+	for _, e := range all {
+		if failed, ok := errors.AsType[*LeaseError](e); ok {
+			of[failed.Lease] = append(of[failed.Lease], e)
+		} else if e != nil {
+			others = append(others, e)
+		}
+	}
+	return of, others
+}
+
 // NamespaceGoneError says that a lease that is to be healed has no namespace: who has deleted that has ended what the lease runs.
 type NamespaceGoneError struct{ Lease lease.ID }
 

@@ -265,18 +265,11 @@ func (k *checked) print(output string, err error) error {
 
 // ofLeases returns what was found of the leases, in the order of the input, and the errors that belong to none.
 func (k *checked) ofLeases(err error) (out []findings.Finding) {
-	failed := report.Failures{err}
-	errors.As(err, &failed)
-	errs, events := map[lease.Group][]error{}, map[lease.Group][]report.Event{}
-	for _, e := range failed {
-		of, ok := errors.AsType[*report.LeaseError](e)
-		switch {
-		case ok:
-			errs[of.Lease] = append(errs[of.Lease], of.Err)
-		case e != nil:
-			out = append(out, findings.Finding{Rule: findings.Refused, Level: findings.Error, Message: e.Error()})
-		}
+	errs, others := report.ByLease(err)
+	for _, e := range others {
+		out = append(out, findings.Finding{Rule: findings.Refused, Level: findings.Error, Message: e.Error()})
 	}
+	events := map[lease.Group][]report.Event{}
 	for _, e := range k.events {
 		events[e.Lease.Group()] = append(events[e.Lease.Group()], e)
 	}
@@ -287,6 +280,9 @@ func (k *checked) ofLeases(err error) (out []findings.Finding) {
 			}
 		}
 		for _, e := range errs[r.Lease.Group()] {
+			if failed, ok := errors.AsType[*report.LeaseError](e); ok {
+				e = failed.Err // the finding names the lease
+			}
 			out = append(out, k.ofError(r, e)...)
 		}
 	}
