@@ -85,7 +85,7 @@ func (v view) pick() Step {
 // whose answers come first. One for which none is free is not waited for.
 func (v view) awaitPicks() Step {
 	for _, i := range v.earlier() {
-		if !v.f.yields && v.w.leases[i].outcome == nil && viewOf(v.w, v.t, i, v.all).picksNext() {
+		if !v.f.yields && v.w.leases[i].outcome == nil && v.of(i).picksNext() {
 			return Step{Wait: "the addresses of lease " + v.t.Wants[i].Request.Lease.String()}
 		}
 	}

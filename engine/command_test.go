@@ -24,8 +24,8 @@ type command struct {
 	past  []func(*engine.World)
 	sum   uint64
 	world *engine.World
-	// memo is what its decisions have found.
-	memo *engine.Memo
+	// memos are what its decisions on each lease have found.
+	memos []*engine.Memo
 	// first are the claims as it has read them when it began, for a ledger that answers with them later.
 	first map[string]*state.Claim
 	// half is what it has read first of everything, nil if it does not read that.
@@ -82,7 +82,7 @@ func (l *ledger) command(name string, wants ...engine.Want) *command {
 
 // begins returns a command that has read the claims.
 func (l *ledger) begins(name string, wants ...engine.Want) *command {
-	c := &command{name: name, nonce: name, ledger: l, wants: wants, outcomes: make([]outcome, len(wants)), memo: engine.NewMemo()}
+	c := &command{name: name, nonce: name, ledger: l, wants: wants, outcomes: make([]outcome, len(wants))}
 	c.half, c.waited = l.readLedger("", name), l.meets(c)
 	if l.breach != "" {
 		c.first = map[string]*state.Claim{}
@@ -101,6 +101,7 @@ func (c *command) begin() {
 	for i := range marks {
 		marks[i] = state.Mark(c.name, i)
 	}
+	c.remember()
 	c.learn(func(w *engine.World) {
 		w.At(now, now)
 		w.ReadAll(objects, w.Send())
@@ -109,6 +110,14 @@ func (c *command) begin() {
 	settings := engine.Settings{Config: c.ledger.cfg, Patience: 2 * time.Second, Tries: 10, Wait: 10 * time.Second, Waits: true}
 	c.plan = engine.Assign(c.know(), settings, c.wants)
 	c.half, c.sum = nil, sumOf(c.name, strings.Join(c.words, " "), now, half.sum)
+}
+
+// remember lets a command remember nothing of its decisions.
+func (c *command) remember() {
+	c.memos = make([]*engine.Memo, len(c.wants))
+	for i := range c.memos {
+		c.memos[i] = engine.NewMemo()
+	}
 }
 
 // groups are those for which a command works.

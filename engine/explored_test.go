@@ -293,7 +293,8 @@ func (h *history) clone() *history {
 	out.commands = make([]*command, len(h.commands))
 	for i, c := range h.commands {
 		one := *c
-		one.ledger, one.world, one.memo = &l, nil, engine.NewMemo()
+		one.ledger, one.world = &l, nil
+		one.remember()
 		out.commands[i] = &one
 	}
 	return &out

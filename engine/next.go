@@ -15,7 +15,8 @@ import (
 )
 
 // Next decides what happens next for one want of a transaction. Call it again after each answer. It is a function of what was seen: it
-// changes nothing of that, and the memo changes nothing of what it decides.
+// changes nothing of that, and the memo, which is of this want alone, changes nothing of what it decides. So decisions on several wants may be
+// made side by side.
 func Next(w *World, t *Transaction, place int, m *Memo) Step {
 	v := viewOf(w, t, place, m)
 	switch {

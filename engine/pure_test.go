@@ -5,14 +5,15 @@ import (
 	"hash/maphash"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/engine"
 )
 
 // A decision is a function of what was seen: it writes into nothing that it is given, and is the same again, whatever order maps have and
-// whether decisions before it are remembered or not. All decisions of the traces and of some histories are made twice, and what they
-// are given is compared with what it was.
+// whether decisions before it are remembered or not, and whatever is decided for other leases at the same time. All decisions of the traces
+// and of some histories are made twice, and what they are given is compared with what it was.
 func TestDecisionsArePure(t *testing.T) {
 	t.Parallel()
 	for seed := range int64(60) {
@@ -34,17 +35,27 @@ type purity struct {
 func (p *purity) next(c *command, place int) engine.Step {
 	w := c.know()
 	if p == nil {
-		return engine.Next(w, c.plan, place, c.memo)
+		return engine.Next(w, c.plan, place, c.memos[place])
 	}
 	p.decisions++
 	before := fingerprintOfRoom(w, c.plan)
-	s := engine.Next(w, c.plan, place, c.memo)
+	s := engine.Next(w, c.plan, place, c.memos[place])
 	if fingerprintOfRoom(w, c.plan) != before {
 		p.wrong = append(p.wrong, fmt.Sprintf("%s: the decision on lease %d changes what it is given: %s", c.name, place, textOfStep(s)))
 	}
-	for range 2 {
-		if again := engine.Next(w, c.plan, place, engine.NewMemo()); fingerprint(again) != fingerprint(s) {
-			p.wrong = append(p.wrong, fmt.Sprintf("%s: lease %d: once %s, and then %s", c.name, place, textOfStep(s), textOfStep(again)))
+	all, group := make([]engine.Step, len(c.wants)), sync.WaitGroup{}
+	for i := range all {
+		if w.Outcome(i) == nil {
+			group.Go(func() { all[i] = engine.Next(w, c.plan, i, c.memos[i]) })
+		}
+	}
+	group.Wait()
+	for i := range all {
+		if w.Outcome(i) != nil {
+			continue
+		}
+		if again := engine.Next(w, c.plan, i, engine.NewMemo()); fingerprint(again) != fingerprint(all[i]) || i == place && fingerprint(again) != fingerprint(s) {
+			p.wrong = append(p.wrong, fmt.Sprintf("%s: lease %d: once %s, and then %s", c.name, i, textOfStep(all[i]), textOfStep(again)))
 		}
 	}
 	return s

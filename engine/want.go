@@ -188,17 +188,13 @@ type view struct {
 	// the parts that it takes over and that no definition routes.
 	gone []gonePart
 	open map[allocation]bool
-	// memo is what this decision has found already, all and past what was found in those before it, of all leases and of this one.
+	// memo is what this decision has found already, past what was found in those before it of the lease.
 	memo *memo
-	all  *Memo
-	past *past
+	past *Memo
 }
 
-// Memo remembers what decisions of a transaction have found and do not need to find again. They are the same without it.
-type Memo struct{ leases map[*facts]*past }
-
-// past is what was found for one lease.
-type past struct {
+// Memo remembers what decisions on one lease of a transaction have found and do not need to find again. They are the same without it.
+type Memo struct {
 	// wanted is what was rendered for the input wantedOf.
 	wanted   *wanted
 	wantedOf string
@@ -207,17 +203,7 @@ type past struct {
 }
 
 // NewMemo returns what remembers nothing yet.
-func NewMemo() *Memo { return &Memo{map[*facts]*past{}} }
-
-// of returns what was found for a lease.
-func (m *Memo) of(f *facts) *past {
-	p := m.leases[f]
-	if p == nil {
-		p = &past{fits: map[Key]fit{}, due: map[Key]fit{}, allowed: map[Key]fit{}}
-		m.leases[f] = p
-	}
-	return p
-}
+func NewMemo() *Memo { return &Memo{fits: map[Key]fit{}, due: map[Key]fit{}, allowed: map[Key]fit{}} }
 
 // memo is what a decision has found already: what was seen does not change while it is made.
 type memo struct {
@@ -231,11 +217,11 @@ type memo struct {
 	dnsErr  error
 }
 
-func viewOf(w *World, t *Transaction, place int, all *Memo) view {
+func viewOf(w *World, t *Transaction, place int, m *Memo) view {
 	want := t.Wants[place]
 	v := view{
 		w: w, t: t, f: w.leases[place], place: place, want: want, id: want.Request.Lease,
-		group: want.Request.Lease.Group(), mark: w.leases[place].mark, memo: &memo{takings: map[string]protocol.Taken{}}, all: all, past: all.of(w.leases[place]),
+		group: want.Request.Lease.Group(), mark: w.leases[place].mark, memo: &memo{takings: map[string]protocol.Taken{}}, past: m,
 	}
 	hosts := t.hosts[place]
 	if want.Transfer != nil {
@@ -292,6 +278,9 @@ func inOrder(holds []state.Hold, expires string) []state.Hold {
 	return holds
 }
 
+// of returns the view of another lease of the transaction.
+func (v view) of(place int) view { return viewOf(v.w, v.t, place, NewMemo()) }
+
 // succeeds reports whether the command succeeds a crashed one that worked for the group.
 func (v view) succeeds() bool {
 	return slices.ContainsFunc(v.w.Turn.Fenced, func(a *state.Announcement) bool { return a.Names(v.group) })
@@ -327,7 +316,7 @@ func (v view) rival(name string, by state.Holder) string {
 	if i < 0 || i == v.place || !v.w.leases[i].taken[name].Anew {
 		return ""
 	}
-	for _, h := range viewOf(v.w, v.t, i, v.all).things {
+	for _, h := range v.of(i).things {
 		if h.Name() == name {
 			return h.At.String()
 		}

@@ -30,20 +30,19 @@ func (v view) write() Step {
 	if s := v.check(stages); !s.idle() {
 		return s
 	}
+	var events []Event
 	for _, stage := range stages {
-		if s := v.orGiveBack(v.writeAll(stage)); !s.idle() {
+		if s := v.orGiveBack(v.writeAll(stage)); !s.idle() && len(events) == 0 {
 			return s
-		}
-		if events := v.tell(stage); len(events) > 0 {
+		} else if !s.idle() { // what is done is told first
 			return Step{Tells: events}
 		}
+		events = append(events, v.tell(stage)...)
 	}
 	for _, of := range kinds.Stages {
-		if events := v.tellLeft(of); len(events) > 0 {
-			return Step{Tells: events}
-		}
+		events = append(events, v.tellLeft(of)...)
 	}
-	return Step{}
+	return Step{Tells: events}
 }
 
 // writes reports whether the lease writes objects.

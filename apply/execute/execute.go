@@ -116,7 +116,7 @@ type loop struct {
 	work    Work
 	command *command.Command
 	world   *engine.World
-	memo    *engine.Memo
+	memos   []*engine.Memo
 	turn    *turn.Turn
 	count   func()
 
@@ -209,12 +209,11 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 
 // begin begins a transaction of wants.
 func (l *loop) begin(t *turn.Turn, wants []engine.Want) {
-	l.marks = make([]string, len(wants))
-	for i := range l.marks {
-		l.marks[i] = t.Mark()
+	l.marks, l.memos = make([]string, len(wants)), make([]*engine.Memo, len(wants))
+	for i := range wants {
+		l.marks[i], l.memos[i] = t.Mark(), engine.NewMemo()
 	}
 	l.world.Begin(t.Nonce(), l.marks)
-	l.memo = engine.NewMemo()
 	l.tick()
 	l.plan = engine.Assign(l.world, l.settings(), wants)
 	l.steps, l.busy, l.due = make([]engine.Step, len(wants)), make([]int, len(wants)), slices.Repeat([]bool{true}, len(wants))

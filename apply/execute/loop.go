@@ -3,7 +3,9 @@ package execute
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -41,7 +43,7 @@ func (l *loop) run(ctx context.Context) {
 			interrupted = nil
 			l.world.Interrupted = ctx.Err()
 			for i := range l.steps {
-				l.drop(i)
+				l.steps[i].Requests = nil
 			}
 			l.wake(func(engine.Step) bool { return true })
 		}
@@ -60,18 +62,22 @@ func (l *loop) decide() {
 	l.tick()
 	for again := true; again; {
 		again = false
+		ahead := l.ahead()
 		for _, i := range l.plan.Order() {
-			if !l.due[i] || l.busy[i] > 0 || l.world.Outcome(i) != nil {
+			if !l.isDue(i) {
 				continue
 			}
 			l.due[i] = false
-			s := engine.Next(l.world, l.plan, i, l.memo)
+			s, known := ahead[i]
+			if !known || s.Wait != "" { // for a lease before it, which may have ended, or have picked its addresses, meanwhile
+				s = l.next(i)
+			}
 			for l.world.Decide(i, s) {
 				if l.tellAll(i, s.Tells); len(s.Picks) > 0 {
 					l.wake(func(s engine.Step) bool { return s.Wait != "" })
 					again = true
 				}
-				s = engine.Next(l.world, l.plan, i, l.memo)
+				s = l.next(i)
 			}
 			if l.steps[i] = s; s.Outcome != nil {
 				l.end(i, s.Outcome)
@@ -79,6 +85,30 @@ func (l *loop) decide() {
 			}
 		}
 	}
+}
+
+func (l *loop) isDue(i int) bool { return l.due[i] && l.busy[i] == 0 && l.world.Outcome(i) == nil }
+
+func (l *loop) next(i int) engine.Step { return engine.Next(l.world, l.plan, i, l.memos[i]) }
+
+// ahead decides side by side for the leases that are due, by what is known before anything is decided for one of them. A lease for which
+// that fails is decided for in its turn, where the failure is its own.
+func (l *loop) ahead() map[int]engine.Step {
+	var mu sync.Mutex
+	out, group := map[int]engine.Step{}, parallel.New(runtime.GOMAXPROCS(0))
+	for _, i := range l.plan.Order() {
+		if l.isDue(i) {
+			group.Go(func() error {
+				s := l.next(i)
+				mu.Lock()
+				defer mu.Unlock()
+				out[i] = s
+				return nil
+			})
+		}
+	}
+	_ = group.Wait()
+	return out
 }
 
 // end ends the work on a lease. In the command's turn, that is final.
@@ -159,9 +189,6 @@ func (l *loop) send(ctx context.Context) {
 	}
 }
 
-// drop forgets the requests of a step that were not sent.
-func (l *loop) drop(i int) { l.steps[i].Requests = nil }
-
 // start sends a request; take gets its answer.
 func (l *loop) start(ctx context.Context, place int, r engine.Request) {
 	if l.busy[place]++; len(l.leases) > 1 && !r.IsShared() {
@@ -212,7 +239,7 @@ func (l *loop) take(ctx context.Context, r reply) {
 		l.brief--
 	}
 	if l.due[r.place] = true; r.answer.Err != nil {
-		l.drop(r.place)
+		l.steps[r.place].Requests = nil
 	}
 	if r.request.IsShared() {
 		l.shared = false

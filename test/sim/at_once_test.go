@@ -9,10 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/migrate"
 	"github.com/akash-net/kubectl-akash-net/apply/repair"
+	"github.com/akash-net/kubectl-akash-net/engine/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
@@ -87,6 +90,36 @@ func sixteenAtOnce(t *testing.T) {
 		}
 	}
 	routes("ingresses", 0)
+}
+
+// Of what leases share, one of them tells.
+func TestSharedPoolIsToldOnce(t *testing.T) {
+	t.Parallel()
+	server := furnished(t)
+	var defs []*lease.Definition
+	for _, owner := range []string{"a", "b", "c"} {
+		c := &invocation{id: leaseOf(owner, 100), hosts: []string{owner + ".example.com"}, endpoint: true}
+		defs = append(defs, c.definition())
+		addNamespace(t, server, c.id.Namespace())
+	}
+	told := map[string]int{}
+	opts := command.Options{Config: settings(), Prune: true, Concurrency: 16, Report: func(e report.Event) {
+		if strings.HasPrefix(e.Name, "akash-net-") {
+			told[fmt.Sprint(e.Action, " ", e.Kind)]++
+		}
+	}}
+	for range 2 {
+		if err := apply.New(connected(t, server.RoundTrip), opts).Apply(t.Context(), defs); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range server.Objects("ingresses") { // so that the second one has its turn
+			deleteObject(t, server, "/apis/networking.k8s.io/v1/namespaces/"+o.GetNamespace()+"/ingresses/"+o.GetName())
+		}
+	}
+	want := map[string]int{"created ipaddresspool": 1, "created l2advertisement": 1, "unchanged ipaddresspool": 1, "unchanged l2advertisement": 1}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func deleteObject(t *testing.T, server *Server, path string) {
