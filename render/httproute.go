@@ -37,7 +37,7 @@ func (l *leased) appendHTTPRoute(objects []Object, r route) []Object {
 	case config.GatewayStandard:
 		l.standardRule(r, rule)
 	default:
-		l.akashOptions(annotations, r)
+		akashOptions(l.cfg.Gateway, annotations, r)
 	}
 	objects = l.appendBackendTLS(objects, r)
 	objects = append(objects, l.httpRoute(r, r.name(), l.routeLabels(r, r.known()), annotations, listeners, rule))
@@ -77,22 +77,22 @@ func (l *leased) configured(r route, names []string, key, use string) []string {
 }
 
 // parents returns the references to the Gateway: one per listener, or one without a listener.
-func (l *leased) parents(listeners []string) []*gwac.ParentReferenceApplyConfiguration {
+func parents(g config.Gateway, listeners []string) []*gwac.ParentReferenceApplyConfiguration {
 	parent := func() *gwac.ParentReferenceApplyConfiguration {
 		return gwac.ParentReference().
 			WithGroup(gwv1.Group(gwv1.GroupVersion.Group)).
 			WithKind("Gateway").
-			WithName(gwv1.ObjectName(l.cfg.Gateway.Name)).
-			WithNamespace(gwv1.Namespace(l.cfg.Gateway.Namespace))
+			WithName(gwv1.ObjectName(g.Name)).
+			WithNamespace(gwv1.Namespace(g.Namespace))
 	}
 	if len(listeners) == 0 {
 		return []*gwac.ParentReferenceApplyConfiguration{parent()}
 	}
-	parents := make([]*gwac.ParentReferenceApplyConfiguration, len(listeners))
+	refs := make([]*gwac.ParentReferenceApplyConfiguration, len(listeners))
 	for i, name := range listeners {
-		parents[i] = parent().WithSectionName(gwv1.SectionName(name))
+		refs[i] = parent().WithSectionName(gwv1.SectionName(name))
 	}
-	return parents
+	return refs
 }
 
 // httpRule returns the route's only rule, with the fields that all implementations of the Gateway API support.
@@ -106,7 +106,7 @@ func (l *leased) httpRule(r route) *gwac.HTTPRouteRuleApplyConfiguration {
 	}
 	l.refuseAnnotations(r)
 	if s := r.routing.Sticky; s != nil && !s.Disabled {
-		l.refuse(r, r.routing.At.Sticky, "%s", l.whyNotSticky())
+		l.refuse(r, r.routing.At.Sticky, "%s", whyNotSticky(l.cfg.Gateway))
 	}
 	if f := l.headerFilter(r, r.routing.Headers.Request); f != nil {
 		rule.WithFilters(gwac.HTTPRouteFilter().WithType(gwv1.HTTPRouteFilterRequestHeaderModifier).WithRequestHeaderModifier(f))
@@ -140,8 +140,8 @@ func pathMatch(r route) *gwac.HTTPRouteMatchApplyConfiguration {
 }
 
 // whyNotSticky returns the reason why the implementation has no sticky sessions.
-func (l *leased) whyNotSticky() string {
-	if l.cfg.Gateway.Implementation == config.GatewayStandard {
+func whyNotSticky(g config.Gateway) string {
+	if g.Implementation == config.GatewayStandard {
 		return "sticky sessions (sessionPersistence) are not in the Gateway API's standard channel: use the target ingress or route"
 	}
 	return "NGINX Gateway Fabric has sticky sessions by cookie only with NGINX Plus: use the target ingress or route"
@@ -167,7 +167,7 @@ func (l *leased) httpRoute(r route, name string, labels, annotations map[string]
 		WithLabels(labels).
 		WithAnnotations(annotations).
 		WithSpec(gwac.HTTPRouteSpec().
-			WithParentRefs(l.parents(listeners)...).
+			WithParentRefs(parents(l.cfg.Gateway, listeners)...).
 			WithHostnames(gwv1.Hostname(r.host)).
 			WithRules(rule))}
 }
@@ -185,7 +185,7 @@ func (l *leased) tlsRoute(r route, listeners []string) Object {
 		WithLabels(l.routeLabels(r, false)).
 		WithAnnotations(l.annotations()).
 		WithSpec(gwac.TLSRouteSpec().
-			WithParentRefs(l.parents(listeners)...).
+			WithParentRefs(parents(l.cfg.Gateway, listeners)...).
 			WithHostnames(gwv1.Hostname(r.host)).
 			WithRules(rule))}
 }
@@ -194,9 +194,9 @@ func (l *leased) tlsRoute(r route, listeners []string) Object {
 const gatewayPrefix = "nginx.org/"
 
 // akashOptions writes the HTTP options as Akash's gateway provider does. NGINX Gateway Fabric ignores them.
-func (l *leased) akashOptions(a map[string]string, r route) {
+func akashOptions(g config.Gateway, a map[string]string, r route) {
 	const prefix = gatewayPrefix
-	if size := l.cfg.Gateway.ProxyBufferSize; size != "" {
+	if size := g.ProxyBufferSize; size != "" {
 		a[prefix+"proxy-buffer-size"] = size
 	}
 	maps.Copy(a, OptionsOf(kinds.HTTPRoute, r.http))

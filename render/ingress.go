@@ -100,7 +100,7 @@ func (l *leased) ingressTLS(r route, a map[string]string, spec *netac.IngressSpe
 		if ca := r.routing.TLS.DestinationCASecretName; ca != "" {
 			a[nginxPrefix+"proxy-ssl-secret"] = l.namespace + "/" + ca
 			a[nginxPrefix+"proxy-ssl-verify"] = "on"
-			a[nginxPrefix+"proxy-ssl-name"] = l.backendName(r.service)
+			a[nginxPrefix+"proxy-ssl-name"] = backendName(l.namespace, r.service)
 			a[nginxPrefix+"proxy-ssl-server-name"] = "on"
 		}
 	}

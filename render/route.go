@@ -117,7 +117,7 @@ func (l *leased) routeBackends(r route, spec *routeSpec) {
 		if port == 0 {
 			port = r.port
 		}
-		if c := l.containerPort(b.Service, port); c != r.expose.Port {
+		if c := containerPort(l.def, b.Service, port); c != r.expose.Port {
 			l.refuse(r, b.At, "an OpenShift Route has one container port for all services, here %d, but service %q is reached at %d",
 				r.expose.Port, b.Service, c)
 		}
@@ -127,8 +127,8 @@ func (l *leased) routeBackends(r route, spec *routeSpec) {
 
 // containerPort returns the container port behind a port of a service, or the port itself if the definition does not
 // declare it.
-func (l *leased) containerPort(service string, port uint16) uint16 {
-	for _, s := range l.def.Services {
+func containerPort(def *lease.Definition, service string, port uint16) uint16 {
+	for _, s := range def.Services {
 		for _, e := range s.Expose {
 			if s.Name == service && e.Protocol == lease.TCP && e.ExternalPort() == port {
 				return e.Port

@@ -246,13 +246,13 @@ type backendTLS struct {
 
 // backendTLS returns how the route requires a service to be reached. A tenant's CA signs the name of the Service; a CA
 // that the system trusts can sign only the host.
-func (l *leased) backendTLS(r route, service string) backendTLS {
+func (r route) backendTLS(namespace, service string) backendTLS {
 	tls := r.tls()
 	switch {
 	case tls == nil || tls.Termination != lease.Reencrypt:
 		return backendTLS{}
 	case tls.DestinationCASecretName != "":
-		return backendTLS{hostname: l.backendName(service), ca: tls.DestinationCASecretName}
+		return backendTLS{hostname: backendName(namespace, service), ca: tls.DestinationCASecretName}
 	}
 	return backendTLS{hostname: r.host}
 }
@@ -273,7 +273,7 @@ func (l *leased) findBackends(all []route) {
 			continue
 		}
 		for _, b := range r.backends() {
-			want := l.backendTLS(r, b.Service)
+			want := r.backendTLS(l.namespace, b.Service)
 			known, ok := l.backends[b.Service]
 			if ok && known != want {
 				l.refuse(r, r.tlsPlace(), "a Gateway reaches a service in one way for all its hosts and ports (BackendTLSPolicy), "+
@@ -339,4 +339,4 @@ func (l *leased) backendTLSPolicy(service string, p backendTLS) Object {
 
 // backendName returns the name that a backend's certificate must have if a CA of the lease verifies it: the name of the
 // Service, which the tenant's CA can sign whatever the hosts are.
-func (l *leased) backendName(service string) string { return service + "." + l.namespace + ".svc" }
+func backendName(namespace, service string) string { return service + "." + namespace + ".svc" }

@@ -16,8 +16,8 @@ import (
 )
 
 // leasesAddresses reports whether the configuration leases addresses.
-func (s *Seen) leasesAddresses() bool {
-	return s.Config.IP.Mode == config.ModePool || len(s.Config.IP.Ranges.Include) > 0
+func leasesAddresses(cfg *config.ProviderConfig) bool {
+	return cfg.IP.Mode == config.ModePool || len(cfg.IP.Ranges.Include) > 0
 }
 
 // metallb checks whether MetalLB is installed, and whether its controller answers.
@@ -27,7 +27,7 @@ func (s *Seen) metallb() []Line {
 		line, served := s.serves(k, installIt)
 		switch {
 		case served:
-		case line.Result == Problem && !s.leasesAddresses():
+		case line.Result == Problem && !leasesAddresses(s.Config):
 			return []Line{ok("%s; the configuration leases no addresses", line.Text)}
 		default:
 			return []Line{line}
@@ -40,7 +40,7 @@ func (s *Seen) metallb() []Line {
 func (s *Seen) prefix() []Line {
 	const mend = "kubectl akash-net config edit"
 	want, has := config.MetalLBPrefix(s.Served[kinds.IPAddressPool.GroupVersion()].Value), s.Config.IP.AnnotationPrefix
-	if want == has || want == config.Default().IP.AnnotationPrefix || !s.leasesAddresses() { // it may be v0.14.9, which reads both
+	if want == has || want == config.Default().IP.AnnotationPrefix || !leasesAddresses(s.Config) { // it may be v0.14.9, which reads both
 		return nil
 	}
 	return []Line{warning(mend, "ip.annotationPrefix is %s, which this MetalLB deprecates; it wants %s", has, want)}
@@ -82,7 +82,7 @@ func (s *Seen) pools() []Line {
 	switch {
 	case s.Pools.Unread != nil:
 		return []Line{s.unknown(s.Pools.Unread)}
-	case !s.leasesAddresses():
+	case !leasesAddresses(s.Config):
 		return []Line{ok("ip.ranges is empty: no addresses are leased")}
 	case s.Config.IP.Mode == config.ModePool:
 		return s.poolOfAdministrator()
@@ -118,7 +118,7 @@ func (s *Seen) formerAdvertisements() []Line {
 			}
 		}
 		if len(only) > 0 {
-			lines = append(lines, warning(s.advertise(), "IPAddressPool %s is announced by the %s of this program alone; ip.advertisement.type is %s",
+			lines = append(lines, warning(advertise(s.Config), "IPAddressPool %s is announced by the %s of this program alone; ip.advertisement.type is %s",
 				some(only), former.Kind, s.Config.IP.Advertisement.Type))
 		} else if len(both) > 0 {
 			lines = append(lines, warning("kubectl -n "+s.Config.IP.MetalLBNamespace+" delete "+former.Plural+" -l "+lease.LabelOurs+"=true",
@@ -133,9 +133,9 @@ func isOurs(o Object) bool { return o.GetLabels()[lease.LabelOurs] == "true" }
 
 // advertise returns the command that writes the advertisements of the pools. Its field manager is that of apply, so that later applies may
 // change them.
-func (s *Seen) advertise() string {
+func advertise(cfg *config.ProviderConfig) string {
 	leases := ""
-	if s.Config.IP.Mode == config.ModeDedicated {
+	if cfg.IP.Mode == config.ModeDedicated {
 		leases = " -R -f LEASES"
 	}
 	return "kubectl akash-net render pools --ledger cluster" + leases + " | kubectl apply --server-side --field-manager=" + lease.FieldManager + " -f -"
@@ -151,7 +151,7 @@ func (s *Seen) poolOfAdministrator() []Line {
 		return []Line{line}
 	}
 	var lines []Line
-	for _, pool := range s.assigning() {
+	for _, pool := range assigning(s.Pools.Value) {
 		lines = append(lines, s.announced(pool, "MetalLB chooses from it"))
 	}
 	return lines
@@ -167,15 +167,15 @@ func (s *Seen) poolMissing() (line Line, missing bool) {
 		return problem(edit, "there is no IPAddressPool %s/%s (ip.pool), nor another one", namespace, name), true
 	case name != config.Default().IP.Pool:
 		return problem(edit, "there is no IPAddressPool %s/%s (ip.pool); there are %s", namespace, name, some(names(s.Pools.Value))), true
-	case len(s.assigning()) == 0:
+	case len(assigning(s.Pools.Value)) == 0:
 		return problem(edit, "there is no IPAddressPool in namespace %s that assigns addresses by itself", namespace), true
 	}
 	return Line{}, false
 }
 
-// assigning returns the pools from which MetalLB chooses addresses by itself.
-func (s *Seen) assigning() []Object {
-	return slices.DeleteFunc(slices.Clone(s.Pools.Value), func(o Object) bool {
+// assigning returns those of the pools from which MetalLB chooses addresses by itself.
+func assigning(pools []Object) []Object {
+	return slices.DeleteFunc(slices.Clone(pools), func(o Object) bool {
 		assign, set, _ := unstructured.NestedBool(o.Object, "spec", "autoAssign")
 		return set && !assign
 	})
@@ -221,7 +221,7 @@ func (s *Seen) announced(pool Object, of string) Line {
 	}
 	mend := "create an L2Advertisement or a BGPAdvertisement for it (https://metallb.io/configuration)"
 	if state.PoolObjectOf(pool).Ours {
-		mend = s.advertise()
+		mend = advertise(s.Config)
 	}
 	return problem(mend, "%s: nothing announces IPAddressPool %s: its addresses are granted, and not reached", of, pool.GetName())
 }

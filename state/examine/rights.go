@@ -68,8 +68,8 @@ func Asked(cfg *config.ProviderConfig, before bool) ([]Right, error) {
 
 // grants returns the command that binds a role with a right, or who has the right if no role does. The role for workloads allows too much
 // to be bound for a check.
-func (s *Seen) grants(r Right) string {
-	all, err := roles(s.Config)
+func grants(cfg *config.ProviderConfig, r Right) string {
+	all, err := roles(cfg)
 	if err == nil {
 		for _, first := range []string{viewer, operator, sees, ""} {
 			for _, role := range all {

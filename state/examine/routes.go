@@ -211,10 +211,10 @@ func (s *Seen) operators() []Line {
 		return s.Operators.Value[i]
 	}
 	if o := runs(manifests.HostnameOperators...); o != nil {
-		lines = append(lines, s.hostnameOperator(o))
+		lines = append(lines, hostnameOperator(s.Config, o))
 	}
 	if o := runs(manifests.IPOperators...); o != nil {
-		lines = append(lines, s.ipOperator(o))
+		lines = append(lines, ipOperator(s.Config, o))
 	}
 	if o := runs("akash-provider"); o != nil {
 		lines = append(lines, ok("Akash's provider runs (%s %s): it declares hosts and ports of leases too, and its objects are not changed (%s)", lower(o), o.GetName(), besideOperators))
@@ -225,18 +225,18 @@ func (s *Seen) operators() []Line {
 	return lines
 }
 
-func (s *Seen) hostnameOperator(o Object) Line {
-	if s.Config.DNS.Form == config.DNSAnnotations {
+func hostnameOperator(cfg *config.ProviderConfig, o Object) Line {
+	if cfg.DNS.Form == config.DNSAnnotations {
 		return problem("configure dns.form endpoint, or stop the operator: "+manifests.StopOperator(o.GetName()),
 			"Akash's hostname operator runs (%s), and knows no annotations for external-dns (dns.form): apply is refused", o.GetName())
 	}
 	return ok("Akash's hostname operator runs (%s): apply leaves the routes that it supports to it (%s)", o.GetName(), besideOperators)
 }
 
-func (s *Seen) ipOperator(o Object) Line {
-	if s.Config.IP.Mode != config.ModePool {
+func ipOperator(cfg *config.ProviderConfig, o Object) Line {
+	if cfg.IP.Mode != config.ModePool {
 		return problem("configure ip.mode pool, or stop the operator: "+manifests.StopOperator(o.GetName()),
-			"Akash's IP operator runs (%s), and lets MetalLB choose the addresses: apply of leased ports is refused with ip.mode %s", o.GetName(), s.Config.IP.Mode)
+			"Akash's IP operator runs (%s), and lets MetalLB choose the addresses: apply of leased ports is refused with ip.mode %s", o.GetName(), cfg.IP.Mode)
 	}
 	return ok("Akash's IP operator runs (%s): apply leaves the Services of leased ports to it (%s)", o.GetName(), besideOperators)
 }

@@ -322,7 +322,7 @@ func (s *Seen) unknown(u *Unread) Line {
 	line := Line{Result: Unknown, Text: u.Message}
 	if u.Right != (Right{}) {
 		line.Text = "you may not " + u.Right.String()
-		line.Mend = s.grants(u.Right)
+		line.Mend = grants(s.Config, u.Right)
 	}
 	return line
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -188,7 +189,7 @@ func (s *Seen) hooks() (out []hook) {
 		all, _, _ := unstructured.NestedSlice(o.Object, "webhooks")
 		for _, w := range all {
 			policy, _ := state.Field(w, "failurePolicy").(string)
-			of := s.judged(w)
+			of := judged(s.Config, w)
 			if cmp.Or(policy, "Fail") != "Fail" || len(of) == 0 {
 				continue
 			}
@@ -207,10 +208,10 @@ func (s *Seen) hooks() (out []hook) {
 var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 
 // written are the resources that this program writes.
-func (s *Seen) written() []schema.GroupVersionResource {
-	of := slices.Concat(kinds.OfTarget(s.Config.Target), []kinds.Kind{kinds.Service, kinds.Namespace}, kinds.ClaimLike, kinds.WrittenRecords(s.Config))
-	if s.leasesAddresses() {
-		of = append(of, kinds.WrittenPools(s.Config)...)
+func written(cfg *config.ProviderConfig) []schema.GroupVersionResource {
+	of := slices.Concat(kinds.OfTarget(cfg.Target), []kinds.Kind{kinds.Service, kinds.Namespace}, kinds.ClaimLike, kinds.WrittenRecords(cfg))
+	if leasesAddresses(cfg) {
+		of = append(of, kinds.WrittenPools(cfg)...)
 	}
 	all := []schema.GroupVersionResource{leases}
 	for _, k := range of {
@@ -220,9 +221,9 @@ func (s *Seen) written() []schema.GroupVersionResource {
 }
 
 // judged returns the resources that a webhook judges and this program writes.
-func (s *Seen) judged(webhook any) (out []string) {
+func judged(cfg *config.ProviderConfig, webhook any) (out []string) {
 	rules, _ := state.Field(webhook, "rules").([]any)
-	for _, k := range s.written() {
+	for _, k := range written(cfg) {
 		if slices.ContainsFunc(rules, func(rule any) bool {
 			return has(rule, "apiGroups", k.Group) && has(rule, "apiVersions", k.Version) && has(rule, "resources", k.Resource, "*/*") &&
 				(has(rule, "operations", "CREATE") || has(rule, "operations", "UPDATE") || has(rule, "operations", "DELETE"))
@@ -292,7 +293,7 @@ func (s *Seen) guard() []Line {
 	if err != nil {
 		return []Line{{Result: Unknown, Text: err.Error()}}
 	}
-	isThere := func(o Object) bool { return s.policy(o) != nil }
+	isThere := func(o Object) bool { return policy(s.Policies.Value, o) != nil }
 	if !slices.ContainsFunc(all, isThere) {
 		return []Line{warning(guarded, "it is not installed: a client that forces its writes, or does not use server-side apply, can take claims from their holders")}
 	}
@@ -302,7 +303,7 @@ func (s *Seen) guard() []Line {
 	}
 	var lines []Line
 	for _, o := range wanted {
-		if why := s.unlike(o); why != "" {
+		if why := unlike(policy(s.Policies.Value, o), o); why != "" {
 			lines = append(lines, problem(mend, "%s %s %s", o.GetKind(), o.GetName(), why))
 		}
 	}
@@ -316,17 +317,16 @@ func (s *Seen) guard() []Line {
 func strict(plain []Object, o Object) bool { return named(plain, o.GetName()) == nil }
 
 // policy returns the live policy or binding for one of the manifests, or nil.
-func (s *Seen) policy(o Object) Object {
-	i := slices.IndexFunc(s.Policies.Value, func(live Object) bool { return live.GetKind() == o.GetKind() && live.GetName() == o.GetName() })
+func policy(all []Object, o Object) Object {
+	i := slices.IndexFunc(all, func(live Object) bool { return live.GetKind() == o.GetKind() && live.GetName() == o.GetName() })
 	if i < 0 {
 		return nil
 	}
-	return s.Policies.Value[i]
+	return all[i]
 }
 
 // unlike returns how a live policy or binding is unlike its manifest, or "".
-func (s *Seen) unlike(o Object) string {
-	live := s.policy(o)
+func unlike(live, o Object) string {
 	if live == nil {
 		return "is missing"
 	}
