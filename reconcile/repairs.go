@@ -89,7 +89,7 @@ const selectedOwners = 50
 // the claims if there is something that Akash's provider alone declares.
 func (r *Reconciler) declarations(ctx context.Context, groups []lease.Group) (*observed.Snapshot, error) {
 	ctx = cluster.Early(ctx)
-	if r.cluster.IsEarly(ctx) {
+	if r.cluster.Cache.IsEarly(ctx) {
 		return r.claims(ctx)
 	}
 	var opts metav1.ListOptions
@@ -124,7 +124,7 @@ func (r *Reconciler) declarations(ctx context.Context, groups []lease.Group) (*o
 func (r *Reconciler) claims(ctx context.Context) (*observed.Snapshot, error) {
 	ctx = cluster.Early(ctx)
 	l := ledger.New(r.cluster, r.options.Config.LedgerNamespace)
-	if r.cluster.IsEarly(ctx) {
+	if r.cluster.Cache.IsEarly(ctx) {
 		return reading.Read(ctx, r.cluster, l, reading.Reading{Kinds: kinds.ClaimLike})
 	}
 	s := observed.NewSnapshot()

@@ -146,7 +146,7 @@ func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
 
 // announcements lists the announcements of commands. Of what is watched only the metadata is known.
 func (r *bookReader) announcements(ctx context.Context) ([]*state.Announcement, error) {
-	if !r.cluster.IsEarly(ctx) {
+	if !r.cluster.Cache.IsEarly(ctx) {
 		return ledger.New(r.cluster, r.cfg.LedgerNamespace).Announcements(ctx)
 	}
 	opts := metav1.ListOptions{LabelSelector: state.LabelKind + "=" + state.KindRun}
@@ -244,7 +244,7 @@ func (r *bookReader) complete(ctx context.Context) error {
 			incomplete[h.Namespace+"/"+h.Name] = &r.contents.Hosts[i]
 		}
 	}
-	if len(incomplete) > fewHosts || len(incomplete) > 0 && r.cluster.IsEarly(ctx) {
+	if len(incomplete) > fewHosts || len(incomplete) > 0 && r.cluster.Cache.IsEarly(ctx) {
 		hosts, err := r.cluster.Objects(ctx, kinds.ProviderHost.Resource(), "", metav1.ListOptions{})
 		for _, o := range hosts {
 			if h := incomplete[o.GetNamespace()+"/"+o.GetName()]; h != nil {

@@ -25,7 +25,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
 
@@ -63,13 +62,10 @@ type Cluster struct {
 	availability *availability
 	config       *rest.Config
 	http         *http.Client
-	// watched has what is watched, memory what was made of it; both are nil for a command that lists.
-	watched Watched
-	memory  *listed.Memory
+	// Cache has what is read without a request.
+	Cache Cache
 	// drafts holds the writes of a dry run; nil outside of one.
 	drafts *drafts
-	// files are the objects that were read from files; nil for a cluster that is none.
-	files *store
 }
 
 // Connect creates the clients of a REST configuration, with at most concurrency requests at a time. It disables

@@ -48,8 +48,9 @@ func (c *Cluster) DryRun(mode string) *Cluster {
 		panic(err) // Connect has created clients from the same configuration
 	}
 	out.drafts = &drafts{
-		below: strings.TrimSuffix(server.Path, "/"), next: c.http.Transport, files: c.files, written: newStore(), server: mode == DryRunServer,
+		below: strings.TrimSuffix(server.Path, "/"), next: c.http.Transport, files: c.Cache.files, written: newStore(), server: mode == DryRunServer,
 	}
+	out.Cache.written = out.drafts.written
 	client := *c.http
 	client.Transport = noteStatus(out.drafts)
 	if err := out.connect(&client); err != nil {

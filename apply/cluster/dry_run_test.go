@@ -49,19 +49,19 @@ func route(name, class string) render.Object {
 func writes(t *testing.T, c *Cluster) map[string]string {
 	t.Helper()
 	ctx := t.Context()
-	if meta, made, err := c.Patch(ctx, route("a", "traefik"), "m"); err != nil || made || meta.UID != "u1" || meta.ResourceVersion == "7" {
+	if meta, made, err := c.As("m").applyObject(ctx, route("a", "traefik"), metav1.PatchOptions{}); err != nil || made || meta.UID != "u1" || meta.ResourceVersion == "7" {
 		t.Errorf("apply: made %v, %v, %v", made, meta, err)
 	}
 	if err := c.DeletePinned(ctx, kinds.Ingress, "one", "a", "u1", "7"); !IsOvertaken(err) {
 		t.Errorf("a delete of what was changed since: %v", err)
 	}
-	if meta, made, err := c.Patch(ctx, route("b", "nginx"), "m"); err != nil || !made || meta.UID == "" {
+	if meta, made, err := c.As("m").applyObject(ctx, route("b", "nginx"), metav1.PatchOptions{}); err != nil || !made || meta.UID == "" {
 		t.Errorf("apply of a new object: made %v, %v, %v", made, meta, err)
 	}
-	if err := c.Create(ctx, route("b", "nginx"), "m"); !IsOvertaken(err) {
+	if err := c.As("m").Create(ctx, route("b", "nginx")); !IsOvertaken(err) {
 		t.Errorf("what is there is made: %v", err)
 	}
-	if err := c.Create(ctx, route("c", "nginx"), "m"); err != nil {
+	if err := c.As("m").Create(ctx, route("c", "nginx")); err != nil {
 		t.Errorf("what is not there cannot be made: %v", err)
 	}
 	there := map[string]string{}
@@ -201,7 +201,7 @@ func TestDryRunOfWhatCannotBeRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, made, err := under.DryRun(DryRunClient).Patch(t.Context(), route("a", "nginx"), "m")
+			_, made, err := under.DryRun(DryRunClient).As("m").applyObject(t.Context(), route("a", "nginx"), metav1.PatchOptions{})
 			switch {
 			case answer.want == nil && (err != nil || !made):
 				t.Errorf("made %v, %v", made, err)

@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -247,49 +246,6 @@ func Owned(live *unstructured.Unstructured, manager string) (map[string]any, err
 	o.SetNamespace(live.GetNamespace())
 	o.SetName(live.GetName())
 	return out, nil
-}
-
-// Annotate sets an annotation by an apply of what the manager has applied to the live object, pinned to it. So the manager's
-// next apply can change the annotation; after a merge patch it would conflict with itself. The apply is forced: the API
-// server compares field managers before versions, so that an object whose fields somebody else has taken since would be
-// refused as theirs, and not as changed. What is forced has the values of the version that it is pinned to.
-func (c *Cluster) Annotate(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, key, value, manager string) error {
-	owned, err := Owned(live, manager)
-	if err != nil {
-		return err
-	}
-	o := &unstructured.Unstructured{Object: owned}
-	annotations := o.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[key] = value
-	o.SetAnnotations(annotations)
-	o.SetUID(live.GetUID())
-	o.SetResourceVersion(live.GetResourceVersion())
-	body, err := o.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	force := true
-	opts := metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: SkipFieldValidation}
-	_, err = c.patch(ctx, kind, live.GetNamespace(), live.GetName(), types.ApplyPatchType, body, opts)
-	return err
-}
-
-// LetGo removes what a manager has applied to an object that stays, pinned to the object as it is read.
-func (c *Cluster) LetGo(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, manager string) error {
-	nothing := &unstructured.Unstructured{}
-	nothing.SetGroupVersionKind(kind.GroupVersionKind)
-	nothing.SetNamespace(live.GetNamespace())
-	nothing.SetName(live.GetName())
-	err := c.Rewrite(ctx, kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
-		return func(ctx context.Context) error {
-			_, _, err := c.Patch(ctx, pinned(Applicable(kind, nothing), now), manager)
-			return err
-		}, nil
-	})
-	return c.Explain(err, "patch", kind.Resource())
 }
 
 // pick returns the part of a value that is in a set of fields.

@@ -29,7 +29,7 @@ func (c *Cluster) Follow(
 	ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions,
 	see func(found []*unstructured.Unstructured, whole bool) error,
 ) error {
-	if c.files != nil {
+	if c.Cache.files != nil {
 		return ErrUnwatched
 	}
 	client := c.Dynamic.Resource(resource).Namespace(namespace)
@@ -139,7 +139,7 @@ var ErrUnwatched = errors.New("it is not watched")
 // Watching returns the same connection for a command that may begin with what is watched (see Early).
 func (c *Cluster) Watching(w Watched) *Cluster {
 	out := *c
-	out.watched, out.memory = w, listed.NewMemory()
+	out.Cache.watched, out.Cache.Memory = w, listed.NewMemory()
 	return &out
 }
 
@@ -149,8 +149,18 @@ type earlyKey struct{}
 // is pinned, and what it gives up it reads again. So a command that has watches sends no request for it.
 func Early(ctx context.Context) context.Context { return context.WithValue(ctx, earlyKey{}, true) }
 
+// Cache answers what is read early by what is watched. For a cluster that is in files it answers everything, by them and by what a dry
+// run has written.
+type Cache struct {
+	watched Watched
+	// Memory remembers what was made of objects that are watched; nil for a command that lists.
+	Memory *listed.Memory
+	// files are the objects that were read from files, nil for a cluster that is in none; written are those of a dry run, nil outside of one.
+	files, written *store
+}
+
 // early returns what is watched, nil if the request has to be sent.
-func (c *Cluster) early(ctx context.Context) Watched {
+func (c Cache) early(ctx context.Context) Watched {
 	if c.watched == nil || ctx.Value(earlyKey{}) == nil {
 		return nil
 	}
@@ -158,23 +168,19 @@ func (c *Cluster) early(ctx context.Context) Watched {
 }
 
 // Changes returns what has changed in what is watched since it was called last: one reader of the process calls it.
-func (c *Cluster) Changes(ctx context.Context) ([]Change, error) { return c.watched.Changes(ctx) }
+func (c Cache) Changes(ctx context.Context) ([]Change, error) { return c.watched.Changes(ctx) }
 
-// IsWatched returns nil for a resource that is watched in all namespaces, and else ErrUnwatched, or a kinds.MissingError.
-func (c *Cluster) IsWatched(resource schema.GroupVersionResource) error {
-	return c.watched.Has(resource)
-}
+// Has returns nil for a resource that is watched in all namespaces, and else ErrUnwatched, or a kinds.MissingError.
+func (c Cache) Has(resource schema.GroupVersionResource) error { return c.watched.Has(resource) }
 
 // IsEarly reports whether what is read is answered from what is watched, as far as that goes.
-func (c *Cluster) IsEarly(ctx context.Context) bool { return c.early(ctx) != nil }
+func (c Cache) IsEarly(ctx context.Context) bool { return c.early(ctx) != nil }
 
-// earlyObjects lists whole objects from what is watched, or from files.
-func (c *Cluster) earlyObjects(
-	ctx context.Context, resource schema.GroupVersionResource, namespace, selector string,
-) ([]*listed.Object, error) {
+// objects lists whole objects from what is watched, or from files.
+func (c Cache) objects(ctx context.Context, resource schema.GroupVersionResource, namespace, selector string) ([]*listed.Object, error) {
 	w := c.early(ctx)
-	if f, ok := c.fromFiles(); w == nil && ok {
-		return f.list(resource, namespace, selector)
+	if w == nil && c.files != nil {
+		return c.filed(resource, namespace, selector)
 	}
 	if w == nil {
 		return nil, ErrUnwatched
@@ -188,13 +194,11 @@ func (c *Cluster) earlyObjects(
 	return listed.Of(all), err
 }
 
-// earlyMetas lists metadata from what is watched, or from files.
-func (c *Cluster) earlyMetas(
-	ctx context.Context, resource schema.GroupVersionResource, namespace, selector string,
-) ([]*metav1.ObjectMeta, error) {
+// metas lists metadata from what is watched, or from files.
+func (c Cache) metas(ctx context.Context, resource schema.GroupVersionResource, namespace, selector string) ([]*metav1.ObjectMeta, error) {
 	w := c.early(ctx)
-	if f, ok := c.fromFiles(); w == nil && ok {
-		found, err := f.list(resource, namespace, selector)
+	if w == nil && c.files != nil {
+		found, err := c.filed(resource, namespace, selector)
 		all := make([]*metav1.ObjectMeta, len(found))
 		for i, o := range found {
 			all[i] = metaOf(o.Look())
@@ -213,6 +217,29 @@ func (c *Cluster) earlyMetas(
 		}
 	}
 	return chosen(all, err, selector, func(o *metav1.ObjectMeta) labels.Labels { return labels.Set(o.Labels) })
+}
+
+// filed lists the objects of files below the writes of a dry run.
+func (c Cache) filed(resource schema.GroupVersionResource, namespace, selector string) ([]*listed.Object, error) {
+	parsed, err := labels.Parse(selector)
+	if err != nil {
+		return nil, err
+	}
+	of := resource.GroupResource()
+	if c.written == nil {
+		return c.files.list(of, namespace, parsed, nothing), nil
+	}
+	below := c.files.list(of, namespace, parsed, func(key string) bool { return c.written.get(of, key) != nil })
+	return append(below, c.written.list(of, namespace, parsed, nothing)...), nil
+}
+
+// Meta returns the metadata of one object from what is watched, nil if there is none.
+func (c Cache) Meta(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*metav1.ObjectMeta, error) {
+	w := c.early(ctx)
+	if w == nil {
+		return nil, ErrUnwatched
+	}
+	return w.Meta(ctx, resource, namespace, name)
 }
 
 // metaOf returns the metadata of an object.
@@ -253,15 +280,3 @@ func (l labelsIn) Get(label string) string {
 
 // Lookup returns the value of a label, and whether there is one.
 func (l labelsIn) Lookup(label string) (value string, has bool) { return l.Get(label), l.Has(label) }
-
-// EarlyMeta returns the metadata of one object from what is watched, nil if there is none.
-func (c *Cluster) EarlyMeta(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*metav1.ObjectMeta, error) {
-	w := c.early(ctx)
-	if w == nil {
-		return nil, ErrUnwatched
-	}
-	return w.Meta(ctx, resource, namespace, name)
-}
-
-// Memory returns what the connection remembers of objects, nil for one without watches.
-func (c *Cluster) Memory() *listed.Memory { return c.memory }

@@ -44,7 +44,7 @@ func (c *Cluster) Objects(
 
 // List is Objects of which those of files are not decoded yet.
 func (c *Cluster) List(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) ([]*listed.Object, error) {
-	if all, err := c.earlyObjects(ctx, resource, namespace, opts.LabelSelector); !errors.Is(err, ErrUnwatched) {
+	if all, err := c.Cache.objects(ctx, resource, namespace, opts.LabelSelector); !errors.Is(err, ErrUnwatched) {
 		return all, err
 	}
 	all, err := ListObjects(ctx, c, resource, namespace, opts, func(o *unstructured.Unstructured) []*unstructured.Unstructured {
@@ -59,7 +59,7 @@ func ListObjects[T any](
 	read func(*unstructured.Unstructured) []T,
 ) ([]T, error) {
 	var out []T
-	if all, err := c.earlyObjects(ctx, resource, namespace, opts.LabelSelector); !errors.Is(err, ErrUnwatched) {
+	if all, err := c.Cache.objects(ctx, resource, namespace, opts.LabelSelector); !errors.Is(err, ErrUnwatched) {
 		for _, o := range all {
 			out = append(out, read(o.Look())...)
 		}
@@ -153,7 +153,7 @@ func EachMeta(
 	ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions,
 	read func(*metav1.ObjectMeta), restart func(),
 ) error {
-	if all, err := c.earlyMetas(ctx, resource, namespace, opts.LabelSelector); !errors.Is(err, ErrUnwatched) {
+	if all, err := c.Cache.metas(ctx, resource, namespace, opts.LabelSelector); !errors.Is(err, ErrUnwatched) {
 		for _, meta := range all {
 			read(meta)
 		}

@@ -37,19 +37,21 @@ func Applicable(kind kinds.Kind, o *unstructured.Unstructured) render.Object {
 	return render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}
 }
 
-// Patch applies an object without force. made reports whether it created the object.
-func (c *Cluster) Patch(
-	ctx context.Context, o render.Object, manager string,
-) (meta *metav1.PartialObjectMetadata, made bool, err error) {
-	return c.applyObject(ctx, o, metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation})
+// FieldManager writes objects as one field manager.
+type FieldManager struct {
+	cluster *Cluster
+	name    string
 }
+
+// As returns what writes objects as a field manager.
+func (c *Cluster) As(manager string) FieldManager { return FieldManager{c, manager} }
 
 // ApplyOver applies an object pinned to the one that was seen, or, if over is nil, to there being none; with force, it takes the
 // fields of other managers. made reports whether it created the object.
-func (c *Cluster) ApplyOver(
-	ctx context.Context, o render.Object, manager string, over *unstructured.Unstructured, force bool,
+func (m FieldManager) ApplyOver(
+	ctx context.Context, o render.Object, over *unstructured.Unstructured, force bool,
 ) (meta *metav1.PartialObjectMetadata, made bool, err error) {
-	return c.applyObject(ctx, pinned(o, over), metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: SkipFieldValidation})
+	return m.applyObject(ctx, pinned(o, over), metav1.PatchOptions{Force: &force})
 }
 
 // pinned returns an object for an apply that fails unless the one that was seen is there; nil for none.
@@ -63,7 +65,7 @@ func pinned(o render.Object, over *unstructured.Unstructured) render.Object {
 	return o
 }
 
-func (c *Cluster) applyObject(
+func (m FieldManager) applyObject(
 	ctx context.Context, o render.Object, opts metav1.PatchOptions,
 ) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	body, err := json.Marshal(o)
@@ -71,7 +73,7 @@ func (c *Cluster) applyObject(
 		return nil, false, err
 	}
 	status := 0
-	meta, err = c.patch(context.WithValue(ctx, statusKey{}, &status), o.Kind, o.Namespace, o.Name, types.ApplyPatchType, body, opts)
+	meta, err = m.patch(context.WithValue(ctx, statusKey{}, &status), o.Kind, o.Namespace, o.Name, types.ApplyPatchType, body, opts)
 	return meta, status == http.StatusCreated, err
 }
 
@@ -96,15 +98,16 @@ func AsYAML(body []byte) []byte {
 }
 
 // patch sends a patch and returns the resulting metadata.
-func (c *Cluster) patch(
+func (m FieldManager) patch(
 	ctx context.Context, kind kinds.Kind, namespace, name string, how types.PatchType, body []byte, opts metav1.PatchOptions,
 	subresources ...string,
 ) (meta *metav1.PartialObjectMetadata, err error) {
-	client := c.Metadata.Resource(kind.Resource()).Namespace(namespace)
+	client := m.cluster.Metadata.Resource(kind.Resource()).Namespace(namespace)
+	opts.FieldManager, opts.FieldValidation = m.name, SkipFieldValidation
 	if how == types.ApplyPatchType {
 		body = AsYAML(body)
 	}
-	err = c.Write(ctx, func(write context.Context) (err error) {
+	err = m.cluster.Write(ctx, func(write context.Context) (err error) {
 		meta, err = client.Patch(write, name, how, body, opts, subresources...)
 		return err
 	})
@@ -127,65 +130,56 @@ func noteStatus(next http.RoundTripper) http.RoundTripper {
 }
 
 // Create creates an object. The error is AlreadyExists if there is one.
-func (c *Cluster) Create(ctx context.Context, o render.Object, manager string) error {
-	return c.create(ctx, o, metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation})
+func (m FieldManager) Create(ctx context.Context, o render.Object) error {
+	return m.create(ctx, o, nil)
 }
 
-func (c *Cluster) create(ctx context.Context, o render.Object, opts metav1.CreateOptions) error {
-	body := render.Rendered(o)
+func (m FieldManager) create(ctx context.Context, o render.Object, dryRun []string) error {
+	body, opts := render.Rendered(o), metav1.CreateOptions{FieldManager: m.name, FieldValidation: SkipFieldValidation, DryRun: dryRun}
 	body.SetResourceVersion("")
-	return c.Write(ctx, func(write context.Context) error {
-		_, err := c.Dynamic.Resource(o.Kind.Resource()).Namespace(o.Namespace).Create(write, body, opts)
+	return m.cluster.Write(ctx, func(write context.Context) error {
+		_, err := m.cluster.Dynamic.Resource(o.Kind.Resource()).Namespace(o.Namespace).Create(write, body, opts)
 		return err
 	})
 }
 
 // CreateRefusal returns the error with which the API server would refuse to create an object, or nil. The object may
 // exist already: RBAC and admission policies are checked before that.
-func (c *Cluster) CreateRefusal(ctx context.Context, o render.Object, manager string) error {
-	opts := metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}}
-	err := c.create(ctx, o, opts)
+func (m FieldManager) CreateRefusal(ctx context.Context, o render.Object) error {
+	err := m.create(ctx, o, []string{metav1.DryRunAll})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
 	return err
 }
 
-// Seize applies an object with force, pinned to the live object.
-func (c *Cluster) Seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
-	_, _, err := c.ApplyOver(ctx, o, manager, live, true)
-	return err
-}
-
 // Refusal returns the error with which the API server would refuse an apply to the object that was seen, nil for none, or nil. If
 // the object has changed since it was read, IsOvertaken is true for the error. taken is the object with the managed fields that it gets
 // before the apply, or nil: who has none any more refuses nothing.
-func (c *Cluster) Refusal(ctx context.Context, o render.Object, manager string, live, taken *unstructured.Unstructured) error {
-	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}}
-	_, _, err := c.applyObject(ctx, pinned(o, live), opts)
+func (m FieldManager) Refusal(ctx context.Context, o render.Object, live, taken *unstructured.Unstructured) error {
+	opts := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
+	_, _, err := m.applyObject(ctx, pinned(o, live), opts)
 	stays := func(manager string) bool {
 		return slices.ContainsFunc(taken.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == manager })
 	}
 	if taken != nil && IsOwned(err) && !slices.ContainsFunc(Owners(err), stays) {
 		force := true
 		opts.Force = &force
-		_, _, err = c.applyObject(ctx, pinned(o, live), opts)
+		_, _, err = m.applyObject(ctx, pinned(o, live), opts)
 	}
 	return err
 }
 
 // MergePinned sends a JSON merge patch (RFC 7386), pinned to the live object. It sets the patch's UID and resource version.
-func (c *Cluster) MergePinned(
-	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, manager string,
-	subresources ...string,
+func (m FieldManager) MergePinned(
+	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, subresources ...string,
 ) error {
-	_, err := c.mergePinned(ctx, kind, live, patch, manager, subresources...)
+	_, err := m.mergePinned(ctx, kind, live, patch, subresources...)
 	return err
 }
 
-func (c *Cluster) mergePinned(
-	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, manager string,
-	subresources ...string,
+func (m FieldManager) mergePinned(
+	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, subresources ...string,
 ) (*metav1.PartialObjectMetadata, error) {
 	pinned := unstructured.Unstructured{Object: patch}
 	pinned.SetUID(live.GetUID())
@@ -194,19 +188,60 @@ func (c *Cluster) mergePinned(
 	if err != nil {
 		return nil, err
 	}
-	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
-	return c.patch(ctx, kind, live.GetNamespace(), live.GetName(), types.MergePatchType, body, opts, subresources...)
+	return m.patch(ctx, kind, live.GetNamespace(), live.GetName(), types.MergePatchType, body, metav1.PatchOptions{}, subresources...)
 }
 
 // SetManagers gives an object the managed fields of taken, pinned to the object that was seen. It returns the object as it is then.
-func (c *Cluster) SetManagers(ctx context.Context, kind kinds.Kind, taken *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
-	meta, err := c.mergePinned(ctx, kind, taken, map[string]any{"metadata": map[string]any{"managedFields": taken.GetManagedFields()}}, manager)
+func (m FieldManager) SetManagers(ctx context.Context, kind kinds.Kind, taken *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	meta, err := m.mergePinned(ctx, kind, taken, map[string]any{"metadata": map[string]any{"managedFields": taken.GetManagedFields()}})
 	if err != nil {
 		return nil, err
 	}
 	now := taken.DeepCopy()
 	now.SetResourceVersion(meta.ResourceVersion)
 	return now, nil
+}
+
+// Annotate sets an annotation by an apply of what the manager has applied to the live object, pinned to it. So the manager's
+// next apply can change the annotation; after a merge patch it would conflict with itself. The apply is forced: the API
+// server compares field managers before versions, so that an object whose fields somebody else has taken since would be
+// refused as theirs, and not as changed. What is forced has the values of the version that it is pinned to.
+func (m FieldManager) Annotate(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, key, value string) error {
+	owned, err := Owned(live, m.name)
+	if err != nil {
+		return err
+	}
+	o := &unstructured.Unstructured{Object: owned}
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = value
+	o.SetAnnotations(annotations)
+	o.SetUID(live.GetUID())
+	o.SetResourceVersion(live.GetResourceVersion())
+	body, err := o.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	force := true
+	_, err = m.patch(ctx, kind, live.GetNamespace(), live.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{Force: &force})
+	return err
+}
+
+// LetGo removes what the manager has applied to an object that stays, pinned to the object as it is read.
+func (m FieldManager) LetGo(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
+	nothing := &unstructured.Unstructured{}
+	nothing.SetGroupVersionKind(kind.GroupVersionKind)
+	nothing.SetNamespace(live.GetNamespace())
+	nothing.SetName(live.GetName())
+	err := m.cluster.Rewrite(ctx, kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+		return func(ctx context.Context) error {
+			_, _, err := m.ApplyOver(ctx, Applicable(kind, nothing), now, false)
+			return err
+		}, nil
+	})
+	return m.cluster.Explain(err, "patch", kind.Resource())
 }
 
 // DeletePinned deletes exactly the object that was read. It returns nil if the object is already gone.

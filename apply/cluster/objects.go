@@ -56,7 +56,7 @@ func OfFiles(objects []File) (*Cluster, error) {
 	}
 	c, err := Connect(&rest.Config{Host: "http://objects", Transport: files}, 8)
 	if err == nil {
-		c.files = files
+		c.Cache.files = files
 	}
 	return c, err
 }

@@ -69,7 +69,7 @@ func TestClusterOfObjects(t *testing.T) {
 		t.Errorf("the configuration is %q %v", text, err)
 	}
 	object := render.Object{Kind: kinds.Ingress, Namespace: "one", Name: "a", Config: map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress"}}
-	if _, _, err := c.Patch(t.Context(), object, "m"); err == nil {
+	if _, _, err := c.As("m").applyObject(t.Context(), object, metav1.PatchOptions{}); err == nil {
 		t.Error("a write is taken")
 	}
 }

@@ -165,21 +165,21 @@ func TestMergePinned(t *testing.T) {
 	patch := func(value any) map[string]any {
 		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{"old": value}}}
 	}
-	if err := c.MergePinned(t.Context(), kinds.Ingress, live, patch("new"), "m"); err != nil {
+	if err := c.As("m").MergePinned(t.Context(), kinds.Ingress, live, patch("new")); err != nil {
 		t.Fatal(err)
 	}
 	now, err := c.Get(t.Context(), kinds.Ingress, "one", "a")
 	if err != nil || now.GetAnnotations()["old"] != "new" || now.GetAnnotations()["kept"] != "theirs" {
 		t.Errorf("it has %v, %v", now.GetAnnotations(), err)
 	}
-	if err := c.MergePinned(t.Context(), kinds.Ingress, live, patch(nil), "m"); !IsOvertaken(err) {
+	if err := c.As("m").MergePinned(t.Context(), kinds.Ingress, live, patch(nil)); !IsOvertaken(err) {
 		t.Errorf("an object that has changed is patched: %v", err)
 	}
 	other := &unstructured.Unstructured{}
 	other.SetNamespace("one")
 	other.SetName("a")
 	other.SetUID("another")
-	if err := c.MergePinned(t.Context(), kinds.Ingress, other, patch(nil), "m"); !IsOvertaken(err) {
+	if err := c.As("m").MergePinned(t.Context(), kinds.Ingress, other, patch(nil)); !IsOvertaken(err) {
 		t.Errorf("another object is patched: %v", err)
 	}
 }

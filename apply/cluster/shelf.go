@@ -100,31 +100,3 @@ func (s *store) list(resource schema.GroupResource, namespace string, selector l
 }
 
 func nothing(string) bool { return false }
-
-// filed are the objects of files below the writes of a dry run, as if they were watched.
-type filed struct{ files, written *store }
-
-func (f filed) list(resource schema.GroupVersionResource, namespace, selector string) ([]*listed.Object, error) {
-	parsed, err := labels.Parse(selector)
-	if err != nil {
-		return nil, err
-	}
-	of := resource.GroupResource()
-	if f.written == nil {
-		return f.files.list(of, namespace, parsed, nothing), nil
-	}
-	below := f.files.list(of, namespace, parsed, func(key string) bool { return f.written.get(of, key) != nil })
-	return append(below, f.written.list(of, namespace, parsed, nothing)...), nil
-}
-
-// fromFiles returns what a cluster that is in files has; ok is false for any other.
-func (c *Cluster) fromFiles() (f filed, ok bool) {
-	if c.files == nil {
-		return filed{}, false
-	}
-	f.files = c.files
-	if c.drafts != nil {
-		f.written = c.drafts.written
-	}
-	return f, true
-}

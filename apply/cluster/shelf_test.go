@@ -47,7 +47,7 @@ func TestListsOfFilesHaveWhatADryRunWrites(t *testing.T) {
 		t.Helper()
 		o := objectsOf(t, ingress(name, value))[0]
 		o.SetUID("")
-		if _, _, err := dry.Patch(t.Context(), render.Object{Kind: kinds.Ingress, Namespace: "one", Name: name, Config: o}, "m"); err != nil {
+		if _, _, err := dry.As("m").applyObject(t.Context(), render.Object{Kind: kinds.Ingress, Namespace: "one", Name: name, Config: o}, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -98,10 +98,10 @@ func TestEarly(t *testing.T) {
 	if err != nil || len(whole) != 1 || whole[0].Name != "seen" || whole[0].Namespace != "tenant" || whole[0].Labels["kind"] != "a" {
 		t.Errorf("the metadata of what is watched whole: %v, %v", whole, err)
 	}
-	if m, err := watching.EarlyMeta(early, cluster.Leases, "akash-net", "x"); err != nil || m.Name != "x" {
+	if m, err := watching.Cache.Meta(early, cluster.Leases, "akash-net", "x"); err != nil || m.Name != "x" {
 		t.Errorf("%v, %v", m, err)
 	}
-	if _, err := watching.EarlyMeta(t.Context(), cluster.Leases, "akash-net", "x"); err == nil {
+	if _, err := watching.Cache.Meta(t.Context(), cluster.Leases, "akash-net", "x"); err == nil {
 		t.Error("a later reading of one object is from the watches")
 	}
 }

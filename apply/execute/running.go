@@ -236,17 +236,17 @@ func (l *loop) put(ctx context.Context, g lease.Group, on engine.OfRendered, ans
 	}
 	over := on.Over
 	if on.Taken != nil {
-		if over, err = l.command.Cluster.SetManagers(ctx, on.Apply.Kind, on.Taken, lease.FieldManager); err != nil {
+		if over, err = l.command.Cluster.As(lease.FieldManager).SetManagers(ctx, on.Apply.Kind, on.Taken); err != nil {
 			return l.refused(err, "patch", on.Apply.Kind, answer)
 		}
 	}
-	meta, made, err := l.command.Cluster.ApplyOver(ctx, on.Apply, on.Manager, over, on.Force)
+	meta, made, err := l.command.Cluster.As(on.Manager).ApplyOver(ctx, on.Apply, over, on.Force)
 	if err != nil {
 		return l.refused(err, "patch", on.Apply.Kind, answer)
 	}
 	answer.Live, answer.Made = applied(on.Apply, meta), made
 	if id, ok := lease.IDFromLabels(meta.Labels); ok && id.Group() == g {
-		l.command.Cluster.Memory().Own(listed.VersionOf(meta))
+		l.command.Cluster.Cache.Memory.Own(listed.VersionOf(meta))
 	}
 	return nil
 }
@@ -280,9 +280,9 @@ func applied(o render.Object, meta *metav1.PartialObjectMetadata) *unstructured.
 // check sends an apply, or a create, as a dry run. Webhooks that know no dry runs say nothing.
 func (l *loop) check(ctx context.Context, on engine.OfRendered, answer *engine.Answer) error {
 	c := l.command.Cluster
-	verb, ask := "patch", func() error { return c.Refusal(ctx, on.Apply, on.Manager, on.Over, on.Taken) }
+	verb, ask := "patch", func() error { return c.As(on.Manager).Refusal(ctx, on.Apply, on.Over, on.Taken) }
 	if on.Makes {
-		verb, ask = "create", func() error { return c.CreateRefusal(ctx, on.Apply, on.Manager) }
+		verb, ask = "create", func() error { return c.As(on.Manager).CreateRefusal(ctx, on.Apply) }
 	}
 	err := ask()
 	switch {
@@ -299,7 +299,7 @@ func (l *loop) check(ctx context.Context, on engine.OfRendered, answer *engine.A
 func (l *loop) create(ctx context.Context, on engine.OfRendered) (made bool, err error) {
 	c, unclear := l.command.Cluster, false
 	tried := c.Retry(ctx, func(ctx context.Context) (bool, error) {
-		err = c.Create(ctx, on.Apply, on.Manager)
+		err = c.As(on.Manager).Create(ctx, on.Apply)
 		made = err == nil || unclear && apierrors.IsAlreadyExists(err)
 		if apierrors.IsAlreadyExists(err) {
 			err = nil
@@ -322,7 +322,7 @@ func (l *loop) touch(ctx context.Context, o observed.Object, mark string) error 
 			return nil, nil //nolint:nilnil // the transfer has given it to the new lease
 		}
 		return func(ctx context.Context) error {
-			return c.Annotate(ctx, o.Kind, now, lease.AnnotationTaken, mark, observed.ManagerOf(o.Kind, o.Group))
+			return c.As(observed.ManagerOf(o.Kind, o.Group)).Annotate(ctx, o.Kind, now, lease.AnnotationTaken, mark)
 		}, nil
 	})
 	if apierrors.IsNotFound(err) {

@@ -309,7 +309,7 @@ func (x *Executor) RemoveAdvertisements(ctx context.Context, namespace, pool str
 // the operator needs them.
 func (x *Executor) Withdraw(ctx context.Context, o observed.Object) error {
 	if x.Snapshot.Ownership(o.Live).Declared {
-		if err := x.Command.Cluster.LetGo(ctx, o.Kind, o.Live, observed.ManagerOf(o.Kind, o.Group)); err != nil {
+		if err := x.Command.Cluster.As(observed.ManagerOf(o.Kind, o.Group)).LetGo(ctx, o.Kind, o.Live); err != nil {
 			return err
 		}
 	}

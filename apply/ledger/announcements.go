@@ -251,7 +251,7 @@ func (l Ledger) mark(ctx context.Context, value any, may func(now string) bool) 
 		return func(ctx context.Context) error {
 			marked = true
 			patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{lease.AnnotationClosing: value}}}
-			return l.cluster.MergePinned(ctx, kinds.Namespace, now, patch, lease.FieldManager)
+			return l.cluster.As(lease.FieldManager).MergePinned(ctx, kinds.Namespace, now, patch)
 		}, nil
 	})
 	return marked && err == nil, l.cluster.Explain(err, "patch", cluster.Namespaces)

@@ -97,7 +97,7 @@ func (l Ledger) recall(meta *metav1.ObjectMeta) (*state.Claim, bool) {
 
 // Parse returns the claim that an object of the ledger is, with the marks of all runs. It belongs to all who ask: nobody changes it.
 func (l Ledger) Parse(meta *metav1.ObjectMeta) (*state.Claim, bool) {
-	one := listed.Recall(l.cluster.Memory(), meta, func() recalled {
+	one := listed.Recall(l.cluster.Cache.Memory, meta, func() recalled {
 		c, ok := state.ReadClaim(meta)
 		return recalled{&c, ok}
 	})
@@ -121,7 +121,7 @@ func (l Ledger) Get(ctx context.Context, name string) (*state.Claim, error) {
 
 // get reads the metadata of an object of the ledger. It returns nil if there is none.
 func (l Ledger) get(ctx context.Context, name string) (*metav1.ObjectMeta, error) {
-	if meta, err := l.cluster.EarlyMeta(ctx, cluster.Leases, l.Namespace, name); !errors.Is(err, cluster.ErrUnwatched) {
+	if meta, err := l.cluster.Cache.Meta(ctx, cluster.Leases, l.Namespace, name); !errors.Is(err, cluster.ErrUnwatched) {
 		return meta, err
 	}
 	var o *metav1.PartialObjectMetadata

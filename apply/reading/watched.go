@@ -37,10 +37,10 @@ type Watched struct {
 
 // WatchedBy returns what the connection's process knows by watches, nil if what the context reads is not to be answered by that.
 func WatchedBy(ctx context.Context, c *cluster.Cluster) *Watched {
-	if !c.IsEarly(ctx) {
+	if !c.Cache.IsEarly(ctx) {
 		return nil
 	}
-	return c.Memory().Keep(func() any {
+	return c.Cache.Memory.Keep(func() any {
 		return &Watched{
 			now:    observed.NewWatched(),
 			marked: map[string]*state.Claim{}, announced: map[string]*metav1.ObjectMeta{}, definitions: map[string]*kept.Definition{},
@@ -58,7 +58,7 @@ var byResource = func() map[schema.GroupVersionResource]kinds.Kind {
 
 // follow takes over what has changed. The caller holds mu.
 func (w *Watched) follow(ctx context.Context, c *cluster.Cluster, l ledger.Ledger) error {
-	changes, err := c.Changes(ctx)
+	changes, err := c.Cache.Changes(ctx)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func readWatched(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how R
 func (w *Watched) read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading) (*observed.Snapshot, error) {
 	lacks, reads := map[kinds.Kind]bool{}, []kinds.Kind(nil)
 	for _, kind := range how.kinds() { // before the changes are taken over: all that there was of it is among them
-		switch err := c.IsWatched(kind.Resource()); {
+		switch err := c.Cache.Has(kind.Resource()); {
 		case err == nil:
 			reads = append(reads, kind)
 		case cluster.IsMissingKind(err) && kinds.Optional(kind):

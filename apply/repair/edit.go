@@ -88,12 +88,13 @@ func (e edit) isDone(kind kinds.Kind, now *unstructured.Unstructured) bool {
 
 // send sends an edit, pinned to the object as it is now.
 func (r *repair) send(ctx context.Context, kind kinds.Kind, now *unstructured.Unstructured, e edit) error {
-	resource := kind.Resource()
+	c, resource := r.command.Cluster, kind.Resource()
 	if e.applies != nil {
-		return r.command.Cluster.Explain(r.command.Cluster.Seize(ctx, cluster.Applicable(kind, e.applies), e.manager, now), "patch", resource)
+		_, _, err := c.As(e.manager).ApplyOver(ctx, cluster.Applicable(kind, e.applies), now, true)
+		return c.Explain(err, "patch", resource)
 	}
 	resource.Resource = strings.Join(append([]string{resource.Resource}, e.subresource...), "/")
-	return r.command.Cluster.Explain(r.command.Cluster.MergePinned(ctx, kind, now, e.patch, lease.FieldManager, e.subresource...), "patch", resource)
+	return c.Explain(c.As(lease.FieldManager).MergePinned(ctx, kind, now, e.patch, e.subresource...), "patch", resource)
 }
 
 // rewriteRoute sets the backend of a route to that of the claim, and leaves everything else.

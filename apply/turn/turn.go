@@ -101,7 +101,7 @@ func New(c *cluster.Cluster, l ledger.Ledger, groups []lease.Group, opts Options
 	slices.SortFunc(t.groups, lease.Group.Compare)
 	t.groups = slices.Compact(t.groups)
 	l.Own(t.nonce)
-	c.Memory().Own(t.nonce)
+	c.Cache.Memory.Own(t.nonce)
 	return t
 }
 

@@ -245,7 +245,7 @@ func (w *Work) disown(ctx context.Context, o render.Object) error {
 		}
 		return func(ctx context.Context) error {
 			patch := map[string]any{"metadata": map[string]any{"managedFields": left}}
-			err := w.cluster.MergePinned(ctx, o.Kind, now, patch, lease.FieldManager)
+			err := w.cluster.As(lease.FieldManager).MergePinned(ctx, o.Kind, now, patch)
 			if apierrors.IsNotFound(err) {
 				return nil
 			}

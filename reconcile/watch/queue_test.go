@@ -219,7 +219,7 @@ func TestChangedFor(t *testing.T) {
 			Name: state.AnnouncementName(nonce), Annotations: map[string]string{state.AnnotationGroups: "akash1a/1/1"},
 		}}
 	}
-	memory := (&cluster.Cluster{}).Watching(nil).Memory()
+	memory := (&cluster.Cluster{}).Watching(nil).Cache.Memory
 	memory.Own(listed.VersionOf(at("7", group(1))))
 	memory.Own("mine")
 	r := &reconciler{memory: memory}

@@ -131,7 +131,7 @@ func prepare(
 	}
 	watching := opts.Cluster.Watching(r.watched)
 	r.failing.changed = make(chan struct{}, 1)
-	r.memory = watching.Memory()
+	r.memory = watching.Cache.Memory
 	r.leases = reconcile.New(watching, opts.Command, opts.Limits)
 	r.leases.Ran = metrics.Ran
 	r.sources, r.names = slices.Clone(opts.Sources), slices.Clone(opts.Names)
