@@ -272,7 +272,7 @@ func Suspend(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, gr
 		if suspend {
 			action = report.Suspended
 		}
-		err := l.Until(ctx, func(ctx context.Context) error {
+		err := l.Objects.Until(ctx, func(ctx context.Context) error {
 			d, err := l.Definition(ctx, g)
 			switch {
 			case err != nil:

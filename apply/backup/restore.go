@@ -191,7 +191,7 @@ func (r *Restorer) excluded(ctx context.Context, x Record) error {
 		if mine == nil || err != nil || mine.Owner != x.Claim.Owner {
 			return errors.Join(held, err)
 		}
-		return errors.Join(held, l.Delete(ctx, mine.Name(), mine.UID, mine.ResourceVersion))
+		return errors.Join(held, l.Objects.Delete(ctx, mine.Name(), mine.UID, mine.ResourceVersion))
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
 // announcements lists the announcements of commands. Of what is watched only the metadata is known.
 func (r *bookReader) announcements(ctx context.Context) ([]*state.Announcement, error) {
 	if !r.cluster.Cache.IsEarly(ctx) {
-		return ledger.New(r.cluster, r.cfg.LedgerNamespace).Announcements(ctx)
+		return ledger.New(r.cluster, r.cfg.LedgerNamespace).Announcements.List(ctx)
 	}
 	opts := metav1.ListOptions{LabelSelector: state.LabelKind + "=" + state.KindRun}
 	return cluster.ListMetas(ctx, r.cluster, cluster.Leases, r.cfg.LedgerNamespace, opts, func(meta *metav1.ObjectMeta) (*state.Announcement, bool) {

@@ -106,7 +106,7 @@ func closedBy(ctx context.Context, s *observed.Snapshot, l ledger.Ledger) (strin
 	if s.ClosedBy == "" || slices.ContainsFunc(s.Runs, func(a *state.Announcement) bool { return a.Nonce == s.ClosedBy }) {
 		return s.ClosedBy, nil
 	}
-	if left, err := l.HasLeftMark(ctx, s.ClosedBy); !left || err != nil {
+	if left, err := l.Announcements.HasLeftMark(ctx, s.ClosedBy); !left || err != nil {
 		return "", err
 	}
 	return s.ClosedBy, nil

@@ -40,7 +40,7 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 	case engine.Get:
 		answer.Claim, err = reading.ReadClaim(ctx, c.Ledger, r.On.String())
 	case engine.List:
-		err = c.Ledger.Until(ctx, func(ctx context.Context) (err error) {
+		err = c.Ledger.Objects.Until(ctx, func(ctx context.Context) (err error) {
 			answer.Claims, err = c.Ledger.List(ctx, state.Kind(r.On.String()))
 			return err
 		})
@@ -64,7 +64,7 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 		return l.delete(ctx, object, answer)
 	case engine.Forget:
 		d := definition.Definition
-		if err = c.Ledger.Delete(ctx, d.Name, d.UID, d.ResourceVersion); err != nil && !errors.Is(err, ledger.ErrAgain) {
+		if err = c.Ledger.Objects.Delete(ctx, d.Name, d.UID, d.ResourceVersion); err != nil && !errors.Is(err, ledger.ErrAgain) {
 			err = fmt.Errorf("the definition of lease %s in the ledger: %w", definition.Group, err)
 		}
 		answer.Unclear = err != nil && cluster.IsUnclear(err)
@@ -122,7 +122,7 @@ func (l *loop) removePool(ctx context.Context, x *executor.Executor, pool engine
 
 // announced reports whether another command has announced itself for a deployment group.
 func (l *loop) announced(ctx context.Context, g lease.Group) (bool, error) {
-	all, err := l.command.Ledger.Announcements(ctx)
+	all, err := l.command.Ledger.Announcements.List(ctx)
 	return slices.ContainsFunc(all, func(a *state.Announcement) bool {
 		return a.Nonce != l.turn.Nonce() && a.Names(g)
 	}), err
@@ -155,7 +155,7 @@ func (l *loop) write(ctx context.Context, verb engine.Verb, on engine.OfClaim, a
 	book := l.command.Ledger
 	switch {
 	case verb == engine.Delete:
-		err = book.Delete(ctx, on.Claim.Name(), on.Claim.UID, on.Claim.ResourceVersion)
+		err = book.Objects.Delete(ctx, on.Claim.Name(), on.Claim.UID, on.Claim.ResourceVersion)
 	case len(on.Parts) == 0:
 		answer.Claim, err = book.Withdraw(ctx, on.Claim, on.Group)
 	case on.Force:

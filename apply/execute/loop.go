@@ -122,7 +122,7 @@ func (l *loop) end(i int, o *engine.Outcome) {
 
 // final counts a lease whose work has ended: it gives nothing back any more.
 func (l *loop) final(i int) {
-	l.command.Ledger.Ended(l.marks[i])
+	l.command.Ledger.Runs.Ended(l.marks[i])
 	l.count()
 	if one := l.leases[i]; l.concludes != nil && l.mayConclude(i) {
 		l.report(i, one)

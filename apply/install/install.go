@@ -179,7 +179,7 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 		action = changed(live, now)
 	}
 	if i.isLedger(o) {
-		opened, err := i.ledger().Open(ctx)
+		opened, err := i.ledger().Announcements.Open(ctx)
 		if err != nil {
 			return err
 		}

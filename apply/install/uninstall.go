@@ -146,7 +146,7 @@ func (i *Installer) uninstall(ctx context.Context, destroyed Destroyed) error {
 
 // inUse returns an error if commands use the ledger, or claims or reservations that are not to be destroyed.
 func (i *Installer) inUse(ctx context.Context, destroyed Destroyed) error {
-	runs, err := i.ledger().Announcements(ctx)
+	runs, err := i.ledger().Announcements.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -374,19 +374,19 @@ const reopenTime = 30 * time.Second
 // It first removes the mark and the announcements of uninstalls that have crashed or run concurrently. An uninstall is
 // announced as long as its mark exists.
 func (i *Installer) close(ctx context.Context) error {
-	if _, err := i.ledger().Open(ctx); err != nil {
+	if _, err := i.ledger().Announcements.Open(ctx); err != nil {
 		return err
 	}
 	now := i.Cluster.Now()
 	i.own = &state.Announcement{
 		Nonce: state.NewNonce(now), By: turn.WhoRuns(), Version: i.Version, Begun: now, Renewed: now, Lasts: turn.Lasts, Phase: state.Closing,
 	}
-	own, err := i.ledger().Announce(ctx, i.own)
+	own, err := i.ledger().Announcements.Put(ctx, i.own)
 	if err != nil {
 		return err
 	}
 	i.own = own
-	return i.ledger().Close(ctx, own.Nonce)
+	return i.ledger().Announcements.Close(ctx, own.Nonce)
 }
 
 // reopen removes this uninstall's mark and announcement, also after an interrupt. It leaves those of another uninstall.
@@ -396,7 +396,7 @@ func (i *Installer) reopen(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reopenTime)
 	defer cancel()
-	if err := i.ledger().OpenAfter(ctx, i.own.Nonce); err != nil {
+	if err := i.ledger().Announcements.OpenAfter(ctx, i.own.Nonce); err != nil {
 		return fmt.Errorf("the ledger in namespace %s may still be closed: %w; open it with: kubectl akash-net install",
 			i.Config.LedgerNamespace, err)
 	}
@@ -406,12 +406,12 @@ func (i *Installer) reopen(ctx context.Context) error {
 // renew renews the announcement of this uninstall, so that nobody takes it for crashed. It returns a ReopenedError if
 // somebody has removed the announcement.
 func (i *Installer) renew(ctx context.Context) error {
-	return i.ledger().Until(ctx, func(ctx context.Context) error {
+	return i.ledger().Objects.Until(ctx, func(ctx context.Context) error {
 		next := *i.own
 		next.Renewed = i.Cluster.Now()
-		now, err := i.ledger().Announce(ctx, &next)
+		now, err := i.ledger().Announcements.Put(ctx, &next)
 		if errors.Is(err, ledger.ErrAgain) {
-			there, unread := i.ledger().Announcement(ctx, next.Nonce)
+			there, unread := i.ledger().Announcements.Get(ctx, next.Nonce)
 			switch {
 			case unread != nil:
 				return unread

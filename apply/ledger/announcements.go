@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,10 +20,13 @@ import (
 // announcedOnly selects the announcements of commands.
 const announcedOnly = state.LabelKind + "=" + state.KindRun
 
-// Announce writes an announcement, pinned to what was read. Without a UID it creates one. ErrAgain means that another
+// Announcements reads and writes the announcements of commands. By them and a mark on the ledger's namespace an uninstall closes the ledger.
+type Announcements struct{ objects Objects }
+
+// Put writes an announcement, pinned to what was read. Without a UID it creates one. ErrAgain means that another
 // command has written it, or that there was no answer.
-func (l Ledger) Announce(ctx context.Context, a *state.Announcement) (*state.Announcement, error) {
-	ac, force := a.Configuration(l.Namespace), true
+func (s Announcements) Put(ctx context.Context, a *state.Announcement) (*state.Announcement, error) {
+	ac, force := a.Configuration(s.objects.Namespace), true
 	if a.UID == "" {
 		ac.WithResourceVersion(cluster.Unwritten)
 	}
@@ -33,139 +35,102 @@ func (l Ledger) Announce(ctx context.Context, a *state.Announcement) (*state.Ann
 		return nil, err
 	}
 	var o *unstructured.Unstructured
-	err = l.cluster.Write(ctx, func(write context.Context) (err error) {
-		o, err = l.cluster.Dynamic.Resource(cluster.Leases).Namespace(l.Namespace).Patch(write, a.Name(), types.ApplyPatchType, body,
+	err = s.objects.cluster.Write(ctx, func(write context.Context) (err error) {
+		o, err = s.objects.cluster.Dynamic.Resource(cluster.Leases).Namespace(s.objects.Namespace).Patch(write, a.Name(), types.ApplyPatchType, body,
 			metav1.PatchOptions{FieldManager: lease.FieldManager, Force: &force, FieldValidation: cluster.SkipFieldValidation})
 		return err
 	})
 	if err != nil {
-		return nil, l.again(ctx, err, "patch")
+		return nil, s.objects.again(ctx, err, "patch")
 	}
-	return l.readAnnouncement(o)
+	return s.read(o)
 }
 
-// Announcement reads an announcement. It returns nil if there is none.
-func (l Ledger) Announcement(ctx context.Context, nonce string) (*state.Announcement, error) {
+// Get reads an announcement. It returns nil if there is none.
+func (s Announcements) Get(ctx context.Context, nonce string) (*state.Announcement, error) {
 	var o *unstructured.Unstructured
-	err := l.cluster.Read(ctx, func() (err error) {
-		o, err = l.cluster.Dynamic.Resource(cluster.Leases).Namespace(l.Namespace).Get(ctx, state.AnnouncementName(nonce), metav1.GetOptions{})
+	err := s.objects.cluster.Read(ctx, func() (err error) {
+		o, err = s.objects.cluster.Dynamic.Resource(cluster.Leases).Namespace(s.objects.Namespace).Get(ctx, state.AnnouncementName(nonce), metav1.GetOptions{})
 		return err
 	})
 	if apierrors.IsNotFound(err) && !cluster.IsMissingKind(err) {
 		return nil, nil //nolint:nilnil // absence is an answer
 	}
 	if err != nil {
-		return nil, l.again(ctx, err, "get")
+		return nil, s.objects.again(ctx, err, "get")
 	}
-	return l.readAnnouncement(o)
+	return s.read(o)
 }
 
-func (l Ledger) readAnnouncement(o *unstructured.Unstructured) (*state.Announcement, error) {
+func (s Announcements) read(o *unstructured.Unstructured) (*state.Announcement, error) {
 	a, err := state.ReadAnnouncement(o)
 	if err != nil && a != nil {
-		err = l.Unreadable(a)
+		err = s.Unreadable(a)
 	}
 	return a, err
 }
 
 // Unreadable returns the error of a command that has to wait for an announcement, if that cannot be read, with what to
 // do about it.
-func (l Ledger) Unreadable(a *state.Announcement) error {
+func (s Announcements) Unreadable(a *state.Announcement) error {
 	if a.Unreadable == "" {
 		return nil
 	}
 	return fmt.Errorf("lease.coordination.k8s.io/%s in namespace %s cannot be read as the announcement of a run: %s; look who wrote it. "+
-		"Where no command of theirs is at work, delete it: kubectl akash-net repair %s/%s", a.Name(), l.Namespace, a.Unreadable, state.UnreadableClaim, a.Name())
+		"Where no command of theirs is at work, delete it: kubectl akash-net repair %s/%s", a.Name(), s.objects.Namespace, a.Unreadable, state.UnreadableClaim, a.Name())
 }
 
-// Announcements lists all announcements, not older than the request. Those that cannot be read say so.
-func (l Ledger) Announcements(ctx context.Context) ([]*state.Announcement, error) {
-	all, _, err := l.announced(ctx, announcedOnly)
-	return all, err
+// List lists all announcements, not older than the request. Those that cannot be read say so.
+func (s Announcements) List(ctx context.Context) ([]*state.Announcement, error) {
+	return s.list(ctx, announcedOnly, func(*metav1.ObjectMeta) {}, func() {})
 }
 
-// manyOwners is up to how many owners a LIST selects; for more, it selects all claims.
-const manyOwners = 100
-
-// Announced lists all announcements and, of the same moment, the claims of the owners, like List. It may list claims of
-// other owners too.
-func (l Ledger) Announced(ctx context.Context, owners []string) ([]*state.Announcement, []*state.Claim, error) {
-	selector := ClaimsOnly
-	if len(owners) <= manyOwners {
-		selector += "," + state.LabelOwner + " in (" + strings.Join(append([]string{state.OwnerRun}, owners...), ",") + ")"
-	}
-	all, claims, err := l.announced(ctx, selector)
-	if err != nil {
-		return nil, nil, err
-	}
-	present := announced{}
-	for _, a := range all {
-		present[a.Nonce] = a.HasEndedFor
-	}
-	return all, claims, l.settle(ctx, claims, present)
-}
-
-// announced lists announcements and claims. Every command does, and each announcement may name hundreds of deployment
-// groups, so they are decoded from protobuf.
-func (l Ledger) announced(ctx context.Context, selector string) ([]*state.Announcement, []*state.Claim, error) {
-	all, claims := []*state.Announcement{}, []*state.Claim{}
+// list lists announcements, and passes the metadata of what else the selector selects to other. Every command does, and each announcement
+// may name hundreds of deployment groups, so they are decoded from protobuf.
+func (s Announcements) list(ctx context.Context, selector string, other func(*metav1.ObjectMeta), restart func()) ([]*state.Announcement, error) {
+	all := []*state.Announcement{}
 	read := func(list *coordinationv1.LeaseList) {
 		for i := range list.Items {
 			o := &list.Items[i]
 			if _, ok := state.AnnouncedNonce(o.Name); !ok {
-				if c, ok := l.recall(&o.ObjectMeta); ok {
-					claims = append(claims, c)
-				}
+				other(&o.ObjectMeta)
 			} else if a, _ := state.AnnouncementOf(o); a != nil {
 				all = append(all, a)
 			}
 		}
 	}
-	err := cluster.EachPage(ctx, l.cluster, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: selector},
-		func() *coordinationv1.LeaseList { return &coordinationv1.LeaseList{} }, read, func() { all, claims = all[:0], claims[:0] })
+	err := cluster.EachPage(ctx, s.objects.cluster, cluster.Leases, s.objects.Namespace, metav1.ListOptions{LabelSelector: selector},
+		func() *coordinationv1.LeaseList { return &coordinationv1.LeaseList{} }, read, func() {
+			all = all[:0]
+			restart()
+		})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return all, claims, nil
+	return all, nil
 }
 
-// Unannounce deletes an announcement, pinned to what was read. ErrAgain means that it has changed or is gone.
-func (l Ledger) Unannounce(ctx context.Context, a *state.Announcement) error {
+// Delete deletes an announcement, pinned to what was read. ErrAgain means that it has changed or is gone.
+func (s Announcements) Delete(ctx context.Context, a *state.Announcement) error {
 	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &a.UID, ResourceVersion: &a.ResourceVersion}}
-	err := l.cluster.Write(ctx, func(write context.Context) error { return l.client().Delete(write, a.Name(), opts) })
+	err := s.objects.cluster.Write(ctx, func(write context.Context) error { return s.objects.client().Delete(write, a.Name(), opts) })
 	switch {
 	case err == nil:
 		return nil
 	case apierrors.IsNotFound(err) && !cluster.IsMissingKind(err):
 		return fmt.Errorf("%w: %w", ErrAgain, err)
 	}
-	return l.again(ctx, err, "delete")
+	return s.objects.again(ctx, err, "delete")
 }
 
 // IsClosing reports whether an uninstall removes the ledger, for a command that has seen the announcement of one. It
 // marks the ledger's namespace first: whoever may only write Leases cannot close the ledger for others.
-func (l Ledger) IsClosing(ctx context.Context) (closing bool, err error) {
-	meta, err := l.namespace(ctx)
+func (s Announcements) IsClosing(ctx context.Context) (closing bool, err error) {
+	meta, err := s.objects.namespace(ctx)
 	if err != nil {
 		return false, err
 	}
 	return meta == nil || meta.Annotations[lease.AnnotationClosing] != "" || meta.DeletionTimestamp != nil, nil
-}
-
-// namespace returns the metadata of the ledger's namespace, or nil if it does not exist.
-func (l Ledger) namespace(ctx context.Context) (*metav1.ObjectMeta, error) {
-	var o *metav1.PartialObjectMetadata
-	err := l.cluster.Read(ctx, func() (err error) {
-		o, err = l.cluster.Metadata.Resource(cluster.Namespaces).Get(ctx, l.Namespace, metav1.GetOptions{})
-		return err
-	})
-	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // absence is an answer
-	}
-	if err != nil {
-		return nil, l.cluster.Explain(err, "get", cluster.Namespaces)
-	}
-	return &o.ObjectMeta, nil
 }
 
 // An uninstall closes the ledger: it announces itself, and then marks the ledger's namespace with its nonce. What opens
@@ -174,47 +139,47 @@ func (l Ledger) namespace(ctx context.Context) (*metav1.ObjectMeta, error) {
 // that cannot be read keeps no ledger closed.
 
 // Close marks the ledger's namespace with the nonce of an announced uninstall.
-func (l Ledger) Close(ctx context.Context, nonce string) error {
-	_, err := l.mark(ctx, nonce, func(string) bool { return true })
+func (s Announcements) Close(ctx context.Context, nonce string) error {
+	_, err := s.mark(ctx, nonce, func(string) bool { return true })
 	return err
 }
 
 // Open removes the mark and the announcements of all uninstalls, and reports whether there was a mark.
-func (l Ledger) Open(ctx context.Context) (opened bool, err error) {
-	if opened, err = l.mark(ctx, nil, func(now string) bool { return now != "" }); err != nil {
+func (s Announcements) Open(ctx context.Context) (opened bool, err error) {
+	if opened, err = s.mark(ctx, nil, func(now string) bool { return now != "" }); err != nil {
 		return false, err
 	}
 	var closing []string
-	err = cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: announcedOnly}, func(meta *metav1.ObjectMeta) {
+	err = s.objects.each(ctx, metav1.ListOptions{LabelSelector: announcedOnly}, func(meta *metav1.ObjectMeta) {
 		if nonce, ok := state.AnnouncedNonce(meta.Name); ok && isClosing(meta) {
 			closing = append(closing, nonce)
 		}
 	}, func() { closing = nil })
 	for _, nonce := range closing {
 		if err == nil {
-			err = l.endClosing(ctx, nonce)
+			err = s.endClosing(ctx, nonce)
 		}
 	}
 	return opened, err
 }
 
 // OpenAfter removes the mark and the announcement of one uninstall, if they exist.
-func (l Ledger) OpenAfter(ctx context.Context, nonce string) error {
-	if _, err := l.mark(ctx, nil, func(now string) bool { return now == nonce }); err != nil {
+func (s Announcements) OpenAfter(ctx context.Context, nonce string) error {
+	if _, err := s.mark(ctx, nil, func(now string) bool { return now == nonce }); err != nil {
 		return err
 	}
-	return l.endClosing(ctx, nonce)
+	return s.endClosing(ctx, nonce)
 }
 
 // HasLeftMark reports whether an uninstall whose mark was read has left it without an announcement. An uninstall
 // announces itself before it sets the mark, and removes the mark first. So the mark stands alone only if the announcement
 // does not exist after the mark was read, and the mark still exists after that. A namespace that is being deleted keeps it.
-func (l Ledger) HasLeftMark(ctx context.Context, nonce string) (bool, error) {
-	announced, err := l.get(ctx, state.AnnouncementName(nonce))
+func (s Announcements) HasLeftMark(ctx context.Context, nonce string) (bool, error) {
+	announced, err := s.objects.get(ctx, state.AnnouncementName(nonce))
 	if announced != nil || err != nil {
 		return false, err
 	}
-	meta, err := l.namespace(ctx)
+	meta, err := s.objects.namespace(ctx)
 	if meta == nil || err != nil {
 		return false, err
 	}
@@ -222,13 +187,13 @@ func (l Ledger) HasLeftMark(ctx context.Context, nonce string) (bool, error) {
 }
 
 // endClosing deletes the announcement of an uninstall. It leaves the announcement of any other command.
-func (l Ledger) endClosing(ctx context.Context, nonce string) error {
-	return l.Until(ctx, func(ctx context.Context) error {
-		meta, err := l.get(ctx, state.AnnouncementName(nonce))
+func (s Announcements) endClosing(ctx context.Context, nonce string) error {
+	return s.objects.Until(ctx, func(ctx context.Context) error {
+		meta, err := s.objects.get(ctx, state.AnnouncementName(nonce))
 		if meta == nil || err != nil || !isClosing(meta) {
 			return err
 		}
-		return l.Delete(ctx, meta.Name, meta.UID, meta.ResourceVersion)
+		return s.objects.Delete(ctx, meta.Name, meta.UID, meta.ResourceVersion)
 	})
 }
 
@@ -239,20 +204,20 @@ func isClosing(meta *metav1.ObjectMeta) bool {
 
 // mark sets the mark on the ledger's namespace, or removes it if value is nil, if may allows replacing the current one. It
 // reports whether it did. A namespace that is gone or terminating needs no mark.
-func (l Ledger) mark(ctx context.Context, value any, may func(now string) bool) (marked bool, err error) {
-	live, err := l.cluster.Get(ctx, kinds.Namespace, "", l.Namespace)
+func (s Announcements) mark(ctx context.Context, value any, may func(now string) bool) (marked bool, err error) {
+	live, err := s.objects.cluster.Get(ctx, kinds.Namespace, "", s.objects.Namespace)
 	if live == nil || err != nil {
 		return false, err
 	}
-	err = l.cluster.Rewrite(ctx, kinds.Namespace, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+	err = s.objects.cluster.Rewrite(ctx, kinds.Namespace, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
 		if now.GetDeletionTimestamp() != nil || !may(now.GetAnnotations()[lease.AnnotationClosing]) {
 			return nil, nil //nolint:nilnil // nothing to write
 		}
 		return func(ctx context.Context) error {
 			marked = true
 			patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{lease.AnnotationClosing: value}}}
-			return l.cluster.As(lease.FieldManager).MergePinned(ctx, kinds.Namespace, now, patch)
+			return s.objects.cluster.As(lease.FieldManager).MergePinned(ctx, kinds.Namespace, now, patch)
 		}, nil
 	})
-	return marked && err == nil, l.cluster.Explain(err, "patch", cluster.Namespaces)
+	return marked && err == nil, s.objects.cluster.Explain(err, "patch", cluster.Namespaces)
 }

@@ -87,6 +87,12 @@ func TestPutIsPinned(t *testing.T) {
 	if _, err := l.Put(t.Context(), first, leaseOf(1).Group(), []state.Part{part(1, "/b")}); !errors.Is(err, ErrAgain) {
 		t.Errorf("a claim that has changed was written: %v", err)
 	}
+	if now, err := l.Withdraw(t.Context(), first, leaseOf(1).Group()); !errors.Is(err, ErrAgain) {
+		t.Errorf("a claim that has changed was given up: %v, %v", now, err)
+	}
+	if err := l.Objects.Delete(t.Context(), first.Name(), first.UID, first.ResourceVersion); !errors.Is(err, ErrAgain) {
+		t.Errorf("a claim that has changed was deleted: %v", err)
+	}
 	if got, want := keys(second), keysOf(part(1, "/"), part(1, "/a")); !slices.Equal(got, want) {
 		t.Errorf("it has %q, want %q", got, want)
 	}
@@ -98,57 +104,27 @@ func TestPutIsPinned(t *testing.T) {
 	}
 }
 
-// Whoever gives up the last part deletes the claim, notes or not; a group that others remain beside only withdraws.
-func TestShrink(t *testing.T) {
-	root := func(p state.Part) bool { return p.Path == "/" || p.For == state.RouteKey("/") }
-	tests := []struct {
-		name string
-		// own are the entries of lease 1, others those of lease 2.
-		own, others []state.Part
-		drop        func(state.Part) bool
-		want        []state.Part
-	}{
-		{"one of two parts", []state.Part{part(1, "/"), part(1, "/a")}, nil, root, []state.Part{part(1, "/a")}},
-		{"the last part of all", []state.Part{part(1, "/")}, nil, root, nil},
-		{"the last part of the group", []state.Part{part(1, "/")}, []state.Part{part(2, "/b")}, root, []state.Part{part(2, "/b")}},
-		{"a note alone", []state.Part{note(1, "/")}, []state.Part{part(2, "/")}, root, []state.Part{part(2, "/")}},
-		{"the last part, and a note stays", []state.Part{part(1, "/"), note(1, "/a")}, nil, root, nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			l := empty(t)
-			var claim *state.Claim
-			if tt.others != nil {
-				claim = put(t, l, nil, 2, tt.others...)
-			}
-			claim = put(t, l, claim, 1, tt.own...)
-			group := leaseOf(1).Group()
-			now, err := l.Shrink(t.Context(), claim, group, slices.DeleteFunc(claim.Entries(group), tt.drop))
-			if err != nil || !slices.Equal(keys(now), keysOf(tt.want...)) {
-				t.Errorf("it leaves %q, %v; want %q", keys(now), err, keysOf(tt.want...))
-			}
-			stored, err := l.Get(t.Context(), claim.Name())
-			if err != nil || !slices.Equal(keys(stored), keysOf(tt.want...)) {
-				t.Errorf("stored are %q, %v", keys(stored), err)
-			}
-		})
-	}
-}
-
-// A claim that has changed since it was read is given up by nobody.
-func TestShrinkOfWhatHasChanged(t *testing.T) {
-	l := empty(t)
-	first := put(t, l, nil, 1, part(1, "/"))
-	put(t, l, first, 1, part(1, "/"), part(1, "/a"))
-	if now, err := l.Shrink(t.Context(), first, leaseOf(1).Group(), nil); !errors.Is(err, ErrAgain) {
-		t.Errorf("%v, %v", now, err)
+// A group that withdraws gives up its parts and its notes, and nothing of others.
+func TestWithdraw(t *testing.T) {
+	for name, own := range map[string][]state.Part{
+		"a part": {part(1, "/")}, "a note": {note(1, "/b")}, "a part and a note": {part(1, "/"), note(1, "/b")},
+	} {
+		l := empty(t)
+		claim := put(t, l, put(t, l, nil, 2, part(2, "/b")), 1, own...)
+		now, err := l.Withdraw(t.Context(), claim, leaseOf(1).Group())
+		if want := keysOf(part(2, "/b")); err != nil || !slices.Equal(keys(now), want) {
+			t.Errorf("%s: it leaves %q, %v; want %q", name, keys(now), err, want)
+		}
+		if stored, err := l.Get(t.Context(), claim.Name()); err != nil || !slices.Equal(keys(stored), keys(now)) {
+			t.Errorf("%s: stored are %q, %v", name, keys(stored), err)
+		}
 	}
 }
 
 // restored is a ledger of the same objects after a restore from a backup: nobody manages their fields.
 func restored(t *testing.T, l Ledger) Ledger {
 	t.Helper()
-	list, err := l.cluster.Dynamic.Resource(cluster.Leases).Namespace(l.Namespace).List(t.Context(), metav1.ListOptions{})
+	list, err := l.Objects.cluster.Dynamic.Resource(cluster.Leases).Namespace(l.Objects.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +138,7 @@ func restored(t *testing.T, l Ledger) Ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(c.DryRun(cluster.DryRunClient), l.Namespace)
+	return New(c.DryRun(cluster.DryRunClient), l.Objects.Namespace)
 }
 
 // A reservation that is no longer pending loses the annotation that says so, and a claim the part that is given up, also
@@ -224,7 +200,7 @@ func TestOwnedByOthers(t *testing.T) {
 // What fails with ErrAgain is tried again until it succeeds or fails otherwise; the last error is returned.
 func TestUntil(t *testing.T) {
 	l := empty(t)
-	l.cluster.Retries.Steps, l.cluster.Retries.Duration = 3, time.Microsecond
+	l.Objects.cluster.Retries.Steps, l.Objects.cluster.Retries.Duration = 3, time.Microsecond
 	other := errors.New("other")
 	for name, tt := range map[string]struct {
 		errs  []error
@@ -237,7 +213,7 @@ func TestUntil(t *testing.T) {
 		"never":           {[]error{ErrAgain, ErrAgain, ErrAgain}, ErrAgain, 3},
 	} {
 		tries := 0
-		err := l.Until(t.Context(), func(context.Context) error {
+		err := l.Objects.Until(t.Context(), func(context.Context) error {
 			tries++
 			return tt.errs[tries-1]
 		})

@@ -16,8 +16,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// runs records what a command knows about the runs whose marks it has read on claims.
-type runs struct {
+// Runs records what a command knows about the runs whose marks it has read on claims.
+type Runs struct {
 	mu sync.Mutex
 	// own has the nonces of the command itself, gone those of commands that have ended.
 	own  map[string]bool
@@ -30,40 +30,47 @@ type runs struct {
 	met map[string]bool
 }
 
-func newRuns() *runs {
-	return &runs{own: map[string]bool{}, gone: map[string]bool{}, over: func(string) bool { return false }, ended: map[string]bool{}, met: map[string]bool{}}
+func newRuns() *Runs {
+	return &Runs{own: map[string]bool{}, gone: map[string]bool{}, over: func(string) bool { return false }, ended: map[string]bool{}, met: map[string]bool{}}
 }
 
 // Met reports whether claims of one of the deployment groups were read while another command worked on them or after it
 // had crashed: what it has done since was not read. Met then forgets the groups.
-func (l Ledger) Met(groups []lease.Group) bool {
-	l.runs.mu.Lock()
-	defer l.runs.mu.Unlock()
+func (r *Runs) Met(groups []lease.Group) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	met := false
 	for _, g := range groups {
-		met = met || l.runs.met[g.String()]
-		delete(l.runs.met, g.String())
+		met = met || r.met[g.String()]
+		delete(r.met, g.String())
 	}
 	return met
 }
 
 // Own records a nonce of the command itself.
-func (l Ledger) Own(nonce string) {
-	l.runs.mu.Lock()
-	defer l.runs.mu.Unlock()
-	l.runs.own[nonce] = true
+func (r *Runs) Own(nonce string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own[nonce] = true
 }
 
 // Ended records that a run of the command itself has ended and gives nothing back any more, so that the command's other
 // runs need not wait for it.
-func (l Ledger) Ended(mark string) {
-	l.runs.mu.Lock()
-	defer l.runs.mu.Unlock()
-	l.runs.ended[mark] = true
+func (r *Runs) Ended(mark string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended[mark] = true
+}
+
+// Nonces returns the nonces of the command itself.
+func (r *Runs) Nonces() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.own))
 }
 
 // unknown returns the nonces on claims of commands that may or may not have ended.
-func (r *runs) unknown(claims []*state.Claim) map[string]bool {
+func (r *Runs) unknown(claims []*state.Claim) map[string]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := map[string]bool{}
@@ -78,14 +85,14 @@ func (r *runs) unknown(claims []*state.Claim) map[string]bool {
 }
 
 // isOwn reports whether a nonce is one of this command's.
-func (r *runs) isOwn(nonce string) bool {
+func (r *Runs) isOwn(nonce string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.own[nonce]
 }
 
 // hasEnded reports whether the run of a mark has ended.
-func (r *runs) hasEnded(mark string) bool {
+func (r *Runs) hasEnded(mark string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	nonce := state.NonceOf(mark)
@@ -96,12 +103,12 @@ func (r *runs) hasEnded(mark string) bool {
 // is gone; it has ended for a deployment group if it has left an announcement that does not name the group. present has all
 // announcements; if it is nil, settle reads them.
 func (l Ledger) settle(ctx context.Context, claims []*state.Claim, present announced) error {
-	unknown := l.runs.unknown(claims)
+	unknown := l.Runs.unknown(claims)
 	if len(unknown) > 0 && present == nil {
 		present = announced{}
 		if len(unknown) == 1 {
 			for nonce := range unknown {
-				meta, err := l.get(ctx, state.AnnouncementName(nonce))
+				meta, err := l.Objects.get(ctx, state.AnnouncementName(nonce))
 				if err != nil {
 					return err
 				}
@@ -113,47 +120,40 @@ func (l Ledger) settle(ctx context.Context, claims []*state.Claim, present annou
 			return err
 		}
 	}
-	l.runs.mu.Lock()
+	l.Runs.mu.Lock()
 	for nonce := range unknown {
 		if present[nonce] == nil {
-			l.runs.gone[nonce] = true
+			l.Runs.gone[nonce] = true
 		}
 	}
-	l.runs.mu.Unlock()
+	l.Runs.mu.Unlock()
 	for _, c := range claims {
 		c.Settle(func(p state.Part) bool {
 			nonce := state.NonceOf(p.Run)
-			return l.runs.hasEnded(p.Run) || unknown[nonce] && present[nonce](p.Lease.Group())
+			return l.Runs.hasEnded(p.Run) || unknown[nonce] && present[nonce](p.Lease.Group())
 		})
-		l.runs.meet(c)
-		c.SettleHeld(l.runs.isOwn)
+		l.Runs.meet(c)
+		c.SettleHeld(l.Runs.isOwn)
 	}
 	return nil
-}
-
-// Nonces returns the nonces of the command itself.
-func (l Ledger) Nonces() []string {
-	l.runs.mu.Lock()
-	defer l.runs.mu.Unlock()
-	return slices.Collect(maps.Keys(l.runs.own))
 }
 
 // Settle removes the marks of ended runs from claims as List does. Announcements are those of the same moment, by nonce, and over reports of
 // which other commands whose marks claims have there was none then.
 func (l Ledger) Settle(ctx context.Context, claims []*state.Claim, announcements map[string]*metav1.ObjectMeta, over func(nonce string) bool) error {
-	l.runs.mu.Lock()
-	l.runs.over = over
-	l.runs.mu.Unlock()
+	l.Runs.mu.Lock()
+	l.Runs.over = over
+	l.Runs.mu.Unlock()
 	there := announced{}
 	for nonce, meta := range announcements {
 		there.add(nonce, meta)
-		l.runs.meetAnnounced(nonce, meta)
+		l.Runs.meetAnnounced(nonce, meta)
 	}
 	return l.settle(ctx, claims, there)
 }
 
 // meet records the deployment groups in whose name a claim carries marks of other commands that have not ended.
-func (r *runs) meet(c *state.Claim) {
+func (r *Runs) meet(c *state.Claim) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range c.Parts {
@@ -164,7 +164,7 @@ func (r *runs) meet(c *state.Claim) {
 }
 
 // meetAnnounced records the deployment groups of an announcement of another command: it may write objects of theirs and no claim.
-func (r *runs) meetAnnounced(nonce string, meta *metav1.ObjectMeta) {
+func (r *Runs) meetAnnounced(nonce string, meta *metav1.ObjectMeta) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.own[nonce] {
@@ -189,7 +189,7 @@ func (a announced) add(nonce string, meta *metav1.ObjectMeta) {
 // addAnnounced adds all announcements to present.
 func (l Ledger) addAnnounced(ctx context.Context, present announced) error {
 	opts := metav1.ListOptions{LabelSelector: announcedOnly}
-	return cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
+	return l.Objects.each(ctx, opts, func(meta *metav1.ObjectMeta) {
 		if nonce, ok := state.AnnouncedNonce(meta.Name); ok {
 			present.add(nonce, meta)
 		}
@@ -204,7 +204,7 @@ const NoDefinitions = "!" + kept.Label
 
 // Definition reads the definition stored for a deployment group. It returns nil if there is none.
 func (l Ledger) Definition(ctx context.Context, g lease.Group) (*kept.Definition, error) {
-	meta, err := l.get(ctx, kept.Name(g))
+	meta, err := l.Objects.get(ctx, kept.Name(g))
 	if meta == nil || err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (l Ledger) Definitions(ctx context.Context, owner string, want func(name st
 	if owner != "" {
 		opts.LabelSelector += "=" + owner
 	}
-	return cluster.ListMetas(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) (*kept.Definition, bool) {
+	return cluster.ListMetas(ctx, l.Objects.cluster, cluster.Leases, l.Objects.Namespace, opts, func(meta *metav1.ObjectMeta) (*kept.Definition, bool) {
 		if !want(meta.Name) {
 			return nil, false
 		}
@@ -231,11 +231,11 @@ func (l Ledger) Definitions(ctx context.Context, owner string, want func(name st
 // written it. The write uses force, which is safe: only the deployment group writes its definition, and the write is
 // pinned.
 func (l Ledger) Keep(ctx context.Context, d *kept.Definition, g lease.Group, there *kept.Definition) (*kept.Definition, error) {
-	ac := d.Configuration(l.Namespace, g, there)
+	ac := d.Configuration(l.Objects.Namespace, g, there)
 	if there == nil {
 		ac.WithResourceVersion(cluster.Unwritten)
 	}
-	meta, err := l.apply(ctx, d.Name, ac, g.FieldManager(), true)
+	meta, err := l.Objects.apply(ctx, d.Name, ac, g.FieldManager(), true)
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func (l Ledger) Suspend(ctx context.Context, d *kept.Definition, suspended bool)
 	patch := map[string]any{"metadata": map[string]any{
 		"uid": d.UID, "resourceVersion": d.ResourceVersion, "labels": map[string]any{kept.LabelSuspended: value},
 	}}
-	_, err := l.patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: lease.FieldManager})
+	_, err := l.Objects.patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: lease.FieldManager})
 	return err
 }
 
@@ -261,7 +261,7 @@ func (l Ledger) Suspend(ctx context.Context, d *kept.Definition, suspended bool)
 func (l Ledger) Suspended(ctx context.Context) (map[lease.Group]bool, error) {
 	groups := map[lease.Group]bool{}
 	opts := metav1.ListOptions{LabelSelector: OnlySuspended}
-	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
+	err := l.Objects.each(ctx, opts, func(meta *metav1.ObjectMeta) {
 		if d, ok := kept.Read(meta); ok && d.Suspended {
 			if def, err := d.Decode(); err == nil {
 				groups[def.Lease.Group()] = true

@@ -2,14 +2,11 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -24,13 +21,13 @@ import (
 // It creates a claim only if there is none: on a claim that another run of the same group has created meanwhile, the
 // apply would remove the parts that it does not name.
 func (l Ledger) Put(ctx context.Context, claim *state.Claim, group lease.Group, parts []state.Part) (*state.Claim, error) {
-	ac := claim.Configuration(l.Namespace, parts)
+	ac := claim.Configuration(l.Objects.Namespace, parts)
 	if claim.UID == "" {
 		ac.WithResourceVersion(cluster.Unwritten)
 	}
-	meta, err := l.apply(ctx, claim.Name(), ac, group.FieldManager(), false)
+	meta, err := l.Objects.apply(ctx, claim.Name(), ac, group.FieldManager(), false)
 	if claim.UID != "" && ownedByOthers(err) {
-		meta, err = l.apply(ctx, claim.Name(), ac, group.FieldManager(), true)
+		meta, err = l.Objects.apply(ctx, claim.Name(), ac, group.FieldManager(), true)
 	}
 	if err != nil {
 		return nil, err
@@ -71,7 +68,7 @@ func (l Ledger) removeEntries(ctx context.Context, claim *state.Claim, group lea
 		return claim, nil
 	}
 	pin := &metav1.ObjectMeta{Name: claim.Name(), UID: claim.UID, ResourceVersion: claim.ResourceVersion}
-	meta, err := l.removeAnnotations(ctx, pin, gone, group.FieldManager())
+	meta, err := l.Objects.removeAnnotations(ctx, pin, gone, group.FieldManager())
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +77,7 @@ func (l Ledger) removeEntries(ctx context.Context, claim *state.Claim, group lea
 
 // Seize is Put with force, for a transfer within one owner. As the write is pinned, it can only replace what was read.
 func (l Ledger) Seize(ctx context.Context, claim *state.Claim, group lease.Group, parts []state.Part) (*state.Claim, error) {
-	meta, err := l.apply(ctx, claim.Name(), claim.Configuration(l.Namespace, parts), group.FieldManager(), true)
+	meta, err := l.Objects.apply(ctx, claim.Name(), claim.Configuration(l.Objects.Namespace, parts), group.FieldManager(), true)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +86,7 @@ func (l Ledger) Seize(ctx context.Context, claim *state.Claim, group lease.Group
 
 // Withdraw gives up everything that the deployment group holds of a claim in which others hold parts.
 func (l Ledger) Withdraw(ctx context.Context, claim *state.Claim, group lease.Group) (*state.Claim, error) {
-	meta, err := l.apply(ctx, claim.Name(), claim.Withdrawal(l.Namespace), group.FieldManager(), false)
+	meta, err := l.Objects.apply(ctx, claim.Name(), claim.Withdrawal(l.Objects.Namespace), group.FieldManager(), false)
 	if cluster.IsPolicy(err) { // by the guard: another manager has applied the parts too, so that they would stay, without the group's fields
 		return l.removeEntries(ctx, claim, group, nil)
 	}
@@ -101,53 +98,8 @@ func (l Ledger) Withdraw(ctx context.Context, claim *state.Claim, group lease.Gr
 
 // claimOf parses a claim and removes the marks of runs that have ended.
 func (l Ledger) claimOf(ctx context.Context, meta *metav1.ObjectMeta) (*state.Claim, error) {
-	claim := l.read(meta)
+	claim := read(meta)
 	return claim, l.settle(ctx, []*state.Claim{claim}, nil)
-}
-
-// apply applies an object of the ledger and returns the resulting metadata.
-func (l Ledger) apply(
-	ctx context.Context, name string, ac *coordinationv1.LeaseApplyConfiguration, manager string, force bool,
-) (*metav1.ObjectMeta, error) {
-	return l.patch(ctx, name, types.ApplyPatchType, ac, metav1.PatchOptions{
-		FieldManager: manager, Force: &force, FieldValidation: cluster.SkipFieldValidation,
-	})
-}
-
-// removeAnnotations removes annotations of an object, pinned to its metadata, and returns the resulting metadata.
-func (l Ledger) removeAnnotations(
-	ctx context.Context, meta *metav1.ObjectMeta, names []string, manager string,
-) (*metav1.ObjectMeta, error) {
-	gone := map[string]any{}
-	for _, name := range names {
-		gone[name] = nil
-	}
-	patch := map[string]any{"metadata": map[string]any{
-		"uid": meta.UID, "resourceVersion": meta.ResourceVersion, "annotations": gone,
-	}}
-	return l.patch(ctx, meta.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
-}
-
-// patch patches an object of the ledger and returns the resulting metadata.
-func (l Ledger) patch(
-	ctx context.Context, name string, kind types.PatchType, patch any, opts metav1.PatchOptions,
-) (*metav1.ObjectMeta, error) {
-	body, err := json.Marshal(patch)
-	if err != nil {
-		return nil, err
-	}
-	if kind == types.ApplyPatchType {
-		body = cluster.AsYAML(body)
-	}
-	var o *metav1.PartialObjectMetadata
-	err = l.cluster.Write(ctx, func(write context.Context) (err error) {
-		o, err = l.client().Patch(write, name, kind, body, opts)
-		return err
-	})
-	if err != nil {
-		return nil, l.again(ctx, err, "patch")
-	}
-	return &o.ObjectMeta, nil
 }
 
 // ClaimsOnly selects claims on hosts and addresses, and announcements, but no definitions or reservations.
@@ -162,12 +114,12 @@ func (l Ledger) Reservations(ctx context.Context, owner string) ([]*reserved.Cla
 	if owner != "" {
 		opts.LabelSelector += "," + state.LabelOwner + "=" + owner
 	}
-	return cluster.ListMetas(ctx, l.cluster, cluster.Leases, l.Namespace, opts, reserved.Read)
+	return cluster.ListMetas(ctx, l.Objects.cluster, cluster.Leases, l.Objects.Namespace, opts, reserved.Read)
 }
 
 // Reservation reads the reservation of an order. It returns nil if there is none.
 func (l Ledger) Reservation(ctx context.Context, o lease.Order) (*reserved.Claim, error) {
-	meta, err := l.get(ctx, reserved.Name(o))
+	meta, err := l.Objects.get(ctx, reserved.Name(o))
 	if meta == nil || err != nil {
 		return nil, err
 	}
@@ -179,11 +131,11 @@ func (l Ledger) Reservation(ctx context.Context, o lease.Order) (*reserved.Claim
 // creates one. ErrAgain means that the reservation has changed, or that there was no answer. The write uses force,
 // which is safe: only the order writes its reservation, and the write is pinned.
 func (l Ledger) PutReservation(ctx context.Context, c *reserved.Claim) (*reserved.Claim, error) {
-	ac := c.Configuration(l.Namespace)
+	ac := c.Configuration(l.Objects.Namespace)
 	if c.UID == "" {
 		ac.WithResourceVersion(cluster.Unwritten)
 	}
-	meta, err := l.apply(ctx, reserved.Name(c.Order), ac, c.Order.FieldManager(), true)
+	meta, err := l.Objects.apply(ctx, reserved.Name(c.Order), ac, c.Order.FieldManager(), true)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +150,7 @@ func (l Ledger) PutReservation(ctx context.Context, c *reserved.Claim) (*reserve
 	if len(gone) == 0 {
 		return now, nil
 	}
-	if meta, err = l.removeAnnotations(ctx, meta, gone, c.Order.FieldManager()); err != nil {
+	if meta, err = l.Objects.removeAnnotations(ctx, meta, gone, c.Order.FieldManager()); err != nil {
 		return nil, err
 	}
 	now, _ = reserved.Read(meta)
@@ -225,7 +177,7 @@ func (l Ledger) Look(ctx context.Context, addresses bool) (Look, error) {
 	var look Look
 	there := announced{}
 	opts := metav1.ListOptions{LabelSelector: state.LabelKind + " in (" + kinds + ")", Limit: cluster.OnePage}
-	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
+	err := l.Objects.each(ctx, opts, func(meta *metav1.ObjectMeta) {
 		if r, ok := reserved.Read(meta); ok {
 			look.Reservations = append(look.Reservations, r)
 		} else if c, ok := state.ReadClaim(meta); ok {
@@ -239,7 +191,7 @@ func (l Ledger) Look(ctx context.Context, addresses bool) (Look, error) {
 		clear(there)
 	})
 	if err == nil && look.Closing {
-		look.Closing, err = l.IsClosing(ctx)
+		look.Closing, err = l.Announcements.IsClosing(ctx)
 	}
 	if err != nil {
 		return Look{}, err

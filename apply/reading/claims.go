@@ -23,7 +23,7 @@ import (
 
 // ReadClaim reads a claim, and retries unclear answers.
 func ReadClaim(ctx context.Context, l ledger.Ledger, name string) (claim *state.Claim, err error) {
-	err = l.Until(ctx, func(ctx context.Context) (err error) {
+	err = l.Objects.Until(ctx, func(ctx context.Context) (err error) {
 		claim, err = l.Get(ctx, name)
 		return err
 	})
@@ -261,7 +261,7 @@ func byName(definitions []*kept.Definition) map[string]*kept.Definition {
 
 // UntilKept retries an operation on a stored definition while it loses races or its effect is unclear.
 func UntilKept(ctx context.Context, l ledger.Ledger, g lease.Group, try func(context.Context) error) error {
-	if err := l.Until(ctx, try); err != nil {
+	if err := l.Objects.Until(ctx, try); err != nil {
 		return fmt.Errorf("the definition of lease %s in the ledger: %w", g, err)
 	}
 	return nil

@@ -117,7 +117,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 	group, reading := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
 		if how.Ledger {
-			s.Runs, err = l.Announcements(reading)
+			s.Runs, err = l.Announcements.List(reading)
 		} else {
 			s.Definitions, err = how.definitions(reading, l, claims)
 		}
@@ -163,7 +163,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 	if how.before != nil {
 		s.WithNamespacesOf(how.before)
 	}
-	s.AddNamespaces(metas, l.Namespace)
+	s.AddNamespaces(metas, l.Objects.Namespace)
 	if s.Gateways, err = gatewaysOf(ctx, c, lists); err != nil {
 		return nil, err
 	}

@@ -64,13 +64,13 @@ func (w *Watched) follow(ctx context.Context, c *cluster.Cluster, l ledger.Ledge
 	}
 	for _, change := range changes {
 		if change.Resource == cluster.Namespaces {
-			w.now.PutNamespace(change.Name, change.Meta, change.Name == l.Namespace)
+			w.now.PutNamespace(change.Name, change.Meta, change.Name == l.Objects.Namespace)
 		}
 	}
 	for _, change := range changes {
 		if kind, is := byResource[change.Resource]; is {
 			w.now.Put(kind, change.Namespace, change.Name, change.Object)
-		} else if change.Resource == cluster.Leases && change.Namespace == l.Namespace {
+		} else if change.Resource == cluster.Leases && change.Namespace == l.Objects.Namespace {
 			w.put(l, change.Name, change.Meta)
 		}
 	}
@@ -219,7 +219,7 @@ func (w *Watched) take(
 	}
 	// The runs on a claim are as this command knows them: those of commands that are announced, and its own.
 	names := sets.New[string]()
-	for _, nonce := range slices.AppendSeq(l.Nonces(), maps.Keys(w.announced)) {
+	for _, nonce := range slices.AppendSeq(l.Runs.Nonces(), maps.Keys(w.announced)) {
 		maps.Copy(names, w.marks.At(nonce))
 	}
 	var marked []*state.Claim

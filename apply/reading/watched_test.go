@@ -120,7 +120,7 @@ func TestMarksOfRuns(t *testing.T) {
 		return meta("a.example.com", version, of, map[string]string{state.AnnotationLedger: state.LedgerVersion, state.RouteKey("/"): part})
 	}
 	own := ledger.New(c, "akash-net")
-	own.Own(nonce)
+	own.Runs.Own(nonce)
 	seen := func(l ledger.Ledger) *state.Claim {
 		t.Helper()
 		s, err := Read(ctx, c, l, Reading{})

@@ -21,20 +21,20 @@ import (
 
 // openLedger opens the ledger that an uninstall has closed, unless the uninstall works by now.
 func (r *repair) openLedger(ctx context.Context, f *state.Fix) error {
-	now, err := r.command.Ledger.Announcement(ctx, f.Value)
+	now, err := r.command.Ledger.Announcements.Get(ctx, f.Value)
 	if err != nil {
 		return err
 	}
 	if now != nil && !now.Dead(r.command.Cluster.Now(), r.asked.CrashedAfter) {
 		return report.ErrChanged
 	}
-	return r.command.Ledger.OpenAfter(ctx, f.Value)
+	return r.command.Ledger.Announcements.OpenAfter(ctx, f.Value)
 }
 
 // drop deletes an object of the ledger that is as it was read.
 func (r *repair) drop(ctx context.Context, f *state.Fix) error {
 	o := f.Object()
-	return asChanged(r.command.Ledger.Delete(ctx, o.Name, types.UID(o.UID), o.ResourceVersion))
+	return asChanged(r.command.Ledger.Objects.Delete(ctx, o.Name, types.UID(o.UID), o.ResourceVersion))
 }
 
 // forgetStray deletes a stored definition that is as it was read, unless its lease holds something again.
@@ -56,7 +56,8 @@ func (r *repair) forgetStray(ctx context.Context, m *state.Fix) error {
 			return report.ErrChanged
 		}
 	}
-	return asChanged(reading.UntilKept(ctx, r.command.Ledger, m.Group, func(ctx context.Context) error { return r.command.Ledger.Delete(ctx, d.Name, d.UID, d.ResourceVersion) }))
+	l := r.command.Ledger
+	return asChanged(reading.UntilKept(ctx, l, m.Group, func(ctx context.Context) error { return l.Objects.Delete(ctx, d.Name, d.UID, d.ResourceVersion) }))
 }
 
 // ownParts makes the managers of the leases own their parts of a claim again.

@@ -63,7 +63,7 @@ func (r *repair) endAnnouncements(ctx context.Context, problems []state.Problem)
 	for _, p := range problems {
 		e := report.Event{Time: time.Now(), Action: report.Repaired, Lease: p.ID(), Kind: p.Problem, Name: p.Thing, Message: p.Plan}
 		if nonce, _ := state.AnnouncedNonce(p.Thing); r.command.Cluster.Waits() {
-			switch now, err := r.command.Ledger.Announcement(ctx, nonce); {
+			switch now, err := r.command.Ledger.Announcements.Get(ctx, nonce); {
 			case err != nil:
 				return err
 			case now != nil:

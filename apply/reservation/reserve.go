@@ -129,7 +129,7 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 	case own != nil && own.Deleting:
 		return r.wait("the order's former reservation to be gone, which is being deleted")
 	case own != nil && own.Unreadable != "":
-		return false, &UnreadableError{Namespace: r.ledger.Namespace, Name: own.ObjectName, Why: own.Unreadable}
+		return false, &UnreadableError{Namespace: r.ledger.Objects.Namespace, Name: own.ObjectName, Why: own.Unreadable}
 	case own != nil && own.Bound != nil && own.Bound.Run != r.nonce && own.Bound.Expires == "" && r.opts.Expires > 0:
 		return false, &report.EndlessError{Holder: "order " + r.order.String(), Things: []string{"what it has reserved"}}
 	case same && (own.Bound.Run == r.nonce || r.inUse.Stands(r.usage.Beyond(r.order.String(), own.Bound.Hold), others)):
@@ -138,7 +138,7 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 	case own != nil && own.Pending != nil && own.Pending.Asked != r.asked && !own.Pending.Lapsed(now):
 		return r.wait("another run, which reserves something else for the order: " + own.Pending.By)
 	case look.Closing:
-		return false, &ClosingError{Namespace: r.ledger.Namespace}
+		return false, &ClosingError{Namespace: r.ledger.Objects.Namespace}
 	}
 	question := capacity.Reserving{Name: reserved.Name(r.order), Want: r.want, Room: r.room, Own: own.Announced(r.asked, now), Others: others}
 	return r.act(ctx, question, own, all, now)
@@ -246,7 +246,7 @@ func (o *Orders) List(ctx context.Context) ([]*reserved.Claim, error) {
 // one. The delete is pinned to what was read, and retried if that has changed.
 func (o *Orders) UnreserveIf(ctx context.Context, order lease.Order, meant func(*reserved.Claim) bool) (found bool, err error) {
 	tried := false
-	err = o.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+	err = o.cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
 		claim, err := o.ledger.Reservation(ctx, order)
 		switch {
 		case again(err):
@@ -258,7 +258,7 @@ func (o *Orders) UnreserveIf(ctx context.Context, order lease.Order, meant func(
 			return true, nil
 		}
 		tried = true
-		switch err := o.ledger.Delete(ctx, claim.ObjectName, claim.UID, claim.ResourceVersion); {
+		switch err := o.ledger.Objects.Delete(ctx, claim.ObjectName, claim.UID, claim.ResourceVersion); {
 		case again(err):
 			return false, nil
 		case err != nil:

@@ -118,7 +118,7 @@ func (r *run) evict(
 func (o *Orders) remove(ctx context.Context, all []*reserved.Claim, names []string, now time.Time) error {
 	deleted, stayed := reserved.Without(all, names, now)
 	for _, c := range deleted {
-		if err := o.ledger.Delete(ctx, c.ObjectName, c.UID, c.ResourceVersion); err != nil && !again(err) {
+		if err := o.ledger.Objects.Delete(ctx, c.ObjectName, c.UID, c.ResourceVersion); err != nil && !again(err) {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func fewest(question capacity.Reserving, names []string) []string {
 // withdraw removes the pending part, and leaves what the order has reserved.
 func (o *Orders) withdraw(ctx context.Context, own *reserved.Claim) error {
 	if own.Bound == nil {
-		return o.ledger.Delete(ctx, own.ObjectName, own.UID, own.ResourceVersion)
+		return o.ledger.Objects.Delete(ctx, own.ObjectName, own.UID, own.ResourceVersion)
 	}
 	without := *own
 	without.Pending = nil
@@ -160,7 +160,7 @@ func (o *Orders) withdraw(ctx context.Context, own *reserved.Claim) error {
 func (r *run) withdrawPending(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pendingFor/2)
 	defer cancel()
-	_ = r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+	_ = r.cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
 		own, err := r.ledger.Reservation(ctx, r.order)
 		if err != nil {
 			return !again(err), nil
@@ -220,7 +220,7 @@ func Win(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, id
 	for i := range out {
 		out[i].Err = ledger.ErrAgain
 	}
-	err := o.ledger.Until(ctx, func(ctx context.Context) error { return o.win(ctx, ids, out, atOnce) })
+	err := o.ledger.Objects.Until(ctx, func(ctx context.Context) error { return o.win(ctx, ids, out, atOnce) })
 	for i := range out {
 		if again(out[i].Err) && err != nil {
 			out[i].Err = err
@@ -273,7 +273,7 @@ func (o *Orders) wonBy(own *reserved.Claim, id lease.ID, now time.Time, rooms fu
 	case own == nil || own.Deleting:
 		return nil, &NotReservedError{Lease: id}
 	case own.Unreadable != "":
-		return nil, &UnreadableError{Namespace: o.ledger.Namespace, Name: own.ObjectName, Why: own.Unreadable}
+		return nil, &UnreadableError{Namespace: o.ledger.Objects.Namespace, Name: own.ObjectName, Why: own.Unreadable}
 	case own.Bound == nil && own.Pending.Lapsed(now):
 		return nil, &NotReservedError{Lease: id}
 	case own.Bound == nil:

@@ -53,12 +53,12 @@ func (t *Turn) announce(ctx context.Context) error {
 func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
 	sent, ctx := time.Now(), cluster.Apart(ctx)
 	var answer *apierrors.StatusError
-	err := t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+	err := t.cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
 		conflicts := t.cluster.Conflicts()
-		now, err := t.ledger.Announce(ctx, want)
+		now, err := t.ledger.Announcements.Put(ctx, want)
 		if errors.Is(err, ledger.ErrAgain) {
 			answer, _ = errors.AsType[*apierrors.StatusError](err)
-			there, unread := t.ledger.Announcement(ctx, t.nonce)
+			there, unread := t.ledger.Announcements.Get(ctx, t.nonce)
 			switch {
 			case unread != nil:
 				return ledger.Retry(unread)
@@ -155,8 +155,8 @@ func (t *Turn) Confirm(ctx context.Context) error {
 	}
 	sent := time.Now()
 	var there *state.Announcement
-	err := t.ledger.Until(ctx, func(ctx context.Context) (err error) {
-		there, err = t.ledger.Announcement(ctx, t.nonce)
+	err := t.ledger.Objects.Until(ctx, func(ctx context.Context) (err error) {
+		there, err = t.ledger.Announcements.Get(ctx, t.nonce)
 		return err
 	})
 	if err == nil && protocol.Lost(there) {
@@ -187,7 +187,7 @@ func (t *Turn) lose(now *state.Announcement) error {
 func (t *Turn) fence(ctx context.Context, dead *state.Announcement) error {
 	fenced := *dead
 	fenced.Phase, fenced.FencedBy = state.Fenced, t.nonce
-	_, err := t.ledger.Announce(ctx, &fenced)
+	_, err := t.ledger.Announcements.Put(ctx, &fenced)
 	if errors.Is(err, ledger.ErrAgain) {
 		return nil
 	}
@@ -209,11 +209,11 @@ func (t *Turn) withdraw(ctx context.Context) error {
 // remove deletes the own announcement. The caller holds writing.
 func (t *Turn) remove(ctx context.Context) error {
 	unclear := false // an earlier answer was lost
-	return t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
-		err := t.ledger.Unannounce(ctx, t.announced())
+	return t.cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
+		err := t.ledger.Announcements.Delete(ctx, t.announced())
 		if errors.Is(err, ledger.ErrAgain) {
 			unclear = unclear || cluster.IsUnclear(err)
-			there, unread := t.ledger.Announcement(ctx, t.nonce)
+			there, unread := t.ledger.Announcements.Get(ctx, t.nonce)
 			switch {
 			case unread != nil:
 				return ledger.Retry(unread)
@@ -340,11 +340,11 @@ func (t *Turn) removeFenced(ctx context.Context, unfinished []lease.Group) error
 			continue
 		}
 		if len(remaining) == 0 {
-			err = t.ledger.Unannounce(ctx, dead)
+			err = t.ledger.Announcements.Delete(ctx, dead)
 		} else {
 			fewer := *dead
 			fewer.Groups = remaining
-			_, err = t.ledger.Announce(ctx, &fewer)
+			_, err = t.ledger.Announcements.Put(ctx, &fewer)
 		}
 		if err != nil && !errors.Is(err, ledger.ErrAgain) {
 			return err
@@ -362,7 +362,7 @@ func (t *Turn) marked(ctx context.Context, dead *state.Announcement) (groups []l
 		}
 		owners[g.Owner] = true
 		var claims []*state.Claim
-		err := t.ledger.Until(ctx, func(ctx context.Context) (err error) {
+		err := t.ledger.Objects.Until(ctx, func(ctx context.Context) (err error) {
 			claims, err = t.ledger.ListOwner(ctx, g.Owner)
 			return err
 		})

@@ -100,7 +100,7 @@ func New(c *cluster.Cluster, l ledger.Ledger, groups []lease.Group, opts Options
 	t.groups = slices.Clone(groups)
 	slices.SortFunc(t.groups, lease.Group.Compare)
 	t.groups = slices.Compact(t.groups)
-	l.Own(t.nonce)
+	l.Runs.Own(t.nonce)
 	c.Cache.Memory.Own(t.nonce)
 	return t
 }
@@ -191,19 +191,19 @@ func (t *Turn) begin(ctx context.Context) ([]*state.Claim, error) {
 			return nil, err
 		}
 		if i := slices.IndexFunc(all, func(a *state.Announcement) bool { return a.Unreadable != "" && a.Names(t.groups...) }); i >= 0 {
-			return nil, t.ledger.Unreadable(all[i])
+			return nil, t.ledger.Announcements.Unreadable(all[i])
 		}
 		next, other := protocol.NextTurn(t.announced(), all, t.isOver)
 		switch next {
 		case protocol.Work:
 			closing := slices.ContainsFunc(all, func(a *state.Announcement) bool { return a.Phase == state.Closing })
 			if closing {
-				if closing, err = t.ledger.IsClosing(ctx); err != nil {
+				if closing, err = t.ledger.Announcements.IsClosing(ctx); err != nil {
 					return nil, err
 				}
 			}
 			fenced := slices.DeleteFunc(all, func(a *state.Announcement) bool { return a.Phase != state.Fenced || !a.Names(t.groups...) })
-			met := waited || t.ledger.Met(t.groups) || len(fenced) > 0
+			met := waited || t.ledger.Runs.Met(t.groups) || len(fenced) > 0
 			t.locked(func() { t.open, t.met, t.fenced, t.closing = true, met, fenced, closing })
 			return append([]*state.Claim{}, claims...), nil
 		case protocol.Stop:
@@ -269,7 +269,7 @@ func (t *Turn) await(ctx context.Context, other *state.Announcement, since time.
 			return ctx.Err()
 		case <-time.After(max(least, most-time.Since(since)/50)):
 		}
-		now, err := t.ledger.Announcement(ctx, other.Nonce)
+		now, err := t.ledger.Announcements.Get(ctx, other.Nonce)
 		switch {
 		case errors.Is(err, ledger.ErrAgain):
 		case err != nil:

@@ -128,7 +128,7 @@ func TestUndoIsAnnounced(t *testing.T) {
 		if err := turn.Undo(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		there, err := turn.ledger.Announcement(t.Context(), turn.nonce)
+		there, err := turn.ledger.Announcements.Get(t.Context(), turn.nonce)
 		if err != nil || there == nil || there.Phase != state.Undoing {
 			t.Fatalf("announced is %+v, %v", there, err)
 		}

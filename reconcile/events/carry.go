@@ -204,7 +204,7 @@ func errorOf(err error, g lease.Group) error {
 // busy implements doer.
 func (c *carrier) busy(ctx context.Context) map[lease.Group]bool {
 	out := map[lease.Group]bool{}
-	all, err := ledger.New(c.cluster, c.options.Config.LedgerNamespace).Announcements(ctx)
+	all, err := ledger.New(c.cluster, c.options.Config.LedgerNamespace).Announcements.List(ctx)
 	if err != nil {
 		return out // the command says so
 	}

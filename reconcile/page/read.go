@@ -61,7 +61,7 @@ func (r *Reader) Read(ctx context.Context) (*Seen, error) {
 		return err
 	})
 	group.Go(func() (err error) {
-		s.Runs, err = ledger.New(r.Cluster, r.Config.LedgerNamespace).Announcements(all)
+		s.Runs, err = ledger.New(r.Cluster, r.Config.LedgerNamespace).Announcements.List(all)
 		s.Runs = append([]*state.Announcement{}, s.Runs...) // known, if there are none
 		return err
 	})

@@ -206,8 +206,8 @@ func (r *reconciler) busy(ctx context.Context, groups []lease.Group) (map[lease.
 	}
 	book := ledger.New(r.opts.Cluster, r.opts.Command.Config.LedgerNamespace)
 	return busyOf(groups, all, func(nonce string) (now *state.Announcement, err error) {
-		err = book.Until(ctx, func(ctx context.Context) (err error) {
-			if now, err = book.Announcement(ctx, nonce); now != nil && now.Unreadable != "" {
+		err = book.Objects.Until(ctx, func(ctx context.Context) (err error) {
+			if now, err = book.Announcements.Get(ctx, nonce); now != nil && now.Unreadable != "" {
 				err = nil // it is in the way all the same
 			}
 			return err

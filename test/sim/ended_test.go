@@ -46,14 +46,14 @@ func TestAnnouncementOfALeaseThatIsOver(t *testing.T) {
 		s := newSituation(furnished(t))
 		c, opts, id := connect(s.server), s.options(1), allLeases()[0]
 		l := ledger.New(c, opts.Config.LedgerNamespace)
-		if _, err := l.Announce(t.Context(), &state.Announcement{Nonce: "crashed", Phase: state.Active, Begun: s.server.Now(), Renewed: s.server.Now(), Lasts: 20 * time.Second, By: "somebody", Groups: []lease.Group{id.Group()}}); err != nil {
+		if _, err := l.Announcements.Put(t.Context(), &state.Announcement{Nonce: "crashed", Phase: state.Active, Begun: s.server.Now(), Renewed: s.server.Now(), Lasts: 20 * time.Second, By: "somebody", Groups: []lease.Group{id.Group()}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Minute)
 		if failed, err := reconcile.New(c, opts, reconcile.Limits{Heal: true}).WorkAfter(t.Context(), []lease.Group{id.Group()}); err != nil || len(failed) > 0 {
 			t.Error(failed, err)
 		}
-		if left, err := l.Announcements(t.Context()); err != nil || len(left) > 0 {
+		if left, err := l.Announcements.List(t.Context()); err != nil || len(left) > 0 {
 			t.Errorf("there are %v, %v", left, err)
 		}
 	})
@@ -66,7 +66,7 @@ func TestAnnouncementOfTwoLeasesIsOneProblem(t *testing.T) {
 		s, id, other := newScene(t), allLeases()[0], allLeases()[1]
 		s.diesAfter("/leases/a.example.com", id, "a.example.com")
 		l := ledger.New(connected(t, s.server.RoundTrip), s.opts.Config.LedgerNamespace)
-		if _, err := l.Announce(t.Context(), &state.Announcement{Nonce: "crashed", Phase: state.Active, Begun: s.server.Now(), Renewed: s.server.Now(), Lasts: 20 * time.Second, By: "somebody", Groups: []lease.Group{id.Group(), other.Group()}}); err != nil {
+		if _, err := l.Announcements.Put(t.Context(), &state.Announcement{Nonce: "crashed", Phase: state.Active, Begun: s.server.Now(), Renewed: s.server.Now(), Lasts: 20 * time.Second, By: "somebody", Groups: []lease.Group{id.Group(), other.Group()}}); err != nil {
 			t.Fatal(err)
 		}
 		if told := s.repair(); strings.Count(told, "run--crashed repaired") != 1 {
