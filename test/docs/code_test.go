@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -215,4 +217,41 @@ func functions(t *testing.T, folder string) map[string]bool {
 		}
 	}
 	return names
+}
+
+// A type with more than 45 methods is several subjects, but for the engine's view and the snapshot that it looks at: their methods are
+// grouped by file.
+func TestNoTypeHasManyMethods(t *testing.T) {
+	const most, view, snapshot = 45, "engine.view", "engine/observed.Snapshot"
+	methods, top := map[string]int{}, root(t)
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		folder, err := filepath.Rel(top, filepath.Dir(path))
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+				name, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*"), "[")
+				methods[folder+"."+name]++
+			}
+		}
+		return err
+	})
+	if err != nil || methods[view] <= most {
+		t.Fatalf("%d types, %s has %d methods: %v", len(methods), view, methods[view], err)
+	}
+	for name, n := range methods {
+		if n > most && name != view && name != snapshot {
+			t.Errorf("%s has %d methods, at most %d are wanted", name, n, most)
+		}
+	}
 }
