@@ -62,13 +62,13 @@ func (l *loop) decide() {
 	l.tick()
 	for again := true; again; {
 		again = false
-		ahead := l.ahead()
+		steps := ahead(slices.DeleteFunc(slices.Clone(l.plan.Order()), func(i int) bool { return !l.isDue(i) }), l.next)
 		for _, i := range l.plan.Order() {
 			if !l.isDue(i) {
 				continue
 			}
 			l.due[i] = false
-			s, known := ahead[i]
+			s, known := steps[i]
 			if !known || s.Wait != "" { // for a lease before it, which may have ended, or have picked its addresses, meanwhile
 				s = l.next(i)
 			}
@@ -91,24 +91,22 @@ func (l *loop) isDue(i int) bool { return l.due[i] && l.busy[i] == 0 && l.world.
 
 func (l *loop) next(i int) engine.Step { return engine.Next(l.world, l.plan, i, l.memos[i]) }
 
-// ahead decides side by side for the leases that are due, by what is known before anything is decided for one of them. A lease for which
-// that fails is decided for in its turn, where the failure is its own.
-func (l *loop) ahead() map[int]engine.Step {
+// ahead decides side by side for leases, by what is known before anything is decided for one of them. A lease for which that fails is decided
+// for in its turn, where the failure is its own.
+func ahead(due []int, next func(i int) engine.Step) map[int]engine.Step {
 	var mu sync.Mutex
-	out, group := map[int]engine.Step{}, parallel.New(runtime.GOMAXPROCS(0))
-	for _, i := range l.plan.Order() {
-		if l.isDue(i) {
-			group.Go(func() error {
-				s := l.next(i)
-				mu.Lock()
-				defer mu.Unlock()
-				out[i] = s
-				return nil
-			})
-		}
+	steps, group := make(map[int]engine.Step, len(due)), parallel.New(runtime.GOMAXPROCS(0))
+	for _, i := range due {
+		group.Go(func() error {
+			s := next(i)
+			mu.Lock()
+			defer mu.Unlock()
+			steps[i] = s
+			return nil
+		})
 	}
 	_ = group.Wait()
-	return out
+	return steps
 }
 
 // end ends the work on a lease. In the command's turn, that is final.
