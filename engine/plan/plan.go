@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -337,34 +336,10 @@ func Unchanged(o render.Object, live *unstructured.Unstructured, manager string)
 		return false
 	}
 	entry, ok := managed.Applied(live, manager)
-	if !ok || !ownsOnly(entry, desired) {
+	if !ok || !entry.Within(desired) { // Contains has compared list items
 		return false // another manager set the fields
 	}
 	c := comparison{live: live}
 	c.addKept(desired)
 	return len(c.fields) == 0
-}
-
-// ownsOnly reports whether the manager owns only fields that it still sends. Contains has compared list items.
-func ownsOnly(entry managed.Entry, desired map[string]any) bool {
-	set, ok := entry.Set()
-	set.Iterate(func(path fieldpath.Path) { ok = ok && sends(desired, path) })
-	return ok
-}
-
-// sends reports whether a value has the field at the path, up to the first list in it.
-func sends(value any, path fieldpath.Path) bool {
-	for _, element := range path {
-		if element.FieldName == nil {
-			return true
-		}
-		m, ok := value.(map[string]any)
-		if !ok {
-			return false
-		}
-		if value, ok = m[*element.FieldName]; !ok {
-			return false
-		}
-	}
-	return true
 }

@@ -290,6 +290,24 @@ func (e Entry) below(path []string) (below map[string]any, found bool) {
 	return below, true
 }
 
+// Within reports whether an object has every field of the entry of an unstructured one, up to the first list on its path.
+func (e Entry) Within(object map[string]any) bool { return e.raw != nil && within(e.raw, object) }
+
+func within(fields map[string]any, value any) bool {
+	for name, below := range fields {
+		field, isField := strings.CutPrefix(name, "f:")
+		if !isField { // the value itself, or an item of a list
+			continue
+		}
+		in, _ := value.(map[string]any)
+		next, has := in[field]
+		if deeper, _ := below.(map[string]any); !has || !within(deeper, next) {
+			return false
+		}
+	}
+	return true
+}
+
 // Keys returns the names of the key fields of the list at the path, according to the object's managed fields; nil for
 // an atomic list.
 func Keys(o metav1.Object, path ...string) (names []string) {
