@@ -71,7 +71,7 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	for i, one := range applies {
 		requests[i] = one.request
 	}
-	unproved := a.prove(ctx, requests)
+	unproved := a.Prove(ctx, requests)
 	work := a.applying(applies)
 	work.Barred = func(i int, _ *observed.Snapshot) error { return unproved[i] }
 	work.Done = func(ctx context.Context, one *execute.Lease) error {

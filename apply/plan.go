@@ -235,9 +235,9 @@ type proof struct {
 	err error
 }
 
-// prove checks all hosts that requests ask for before anything is claimed. It returns an error for each request, nil if all
+// Prove checks all hosts that requests ask for before anything is claimed. It returns an error for each request, nil if all
 // its hosts are proved or no proof is required.
-func (a *Applier) prove(ctx context.Context, requests []state.Request) []error {
+func (a *Applier) Prove(ctx context.Context, requests []state.Request) []error {
 	errs := make([]error, len(requests))
 	if a.Command.Options.Prove == nil {
 		return errs

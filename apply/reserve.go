@@ -23,7 +23,7 @@ import (
 // gives up what the deployment group holds in addition, unless objects still serve that. kindsOf are the kinds of
 // objects that each request will need, if known; a kind that the cluster does not serve is an error.
 func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf ...[]kinds.Kind) error {
-	unproved, warn := a.prove(ctx, requests), a.Command.Options.Warn
+	unproved, warn := a.Prove(ctx, requests), a.Command.Options.Warn
 	work := execute.Work{
 		Command: a.Command,
 		Wants:   func() []engine.Want { return a.reservations(requests) },

@@ -134,7 +134,7 @@ func standsInWords(t *testing.T, line string) string {
 	protocol, port := (Part{Key: WordKey(words[3])}).ProtocolPort()
 	_, key := endpointOf(t, words[5])
 	o := &OwnObject{ObjectRef: ObjectRef{Kind: words[0]}, Ownership: Ownership{Lease: id, HasLease: true}, Port: PortWant{Protocol: protocol, ExternalPort: port}, SharingKey: key}
-	return fmt.Sprintf("%t, declared as %s", o.StandsForPort(WordClaim(t, f[1])), o.DeclaredAs("shop.example.com"))
+	return fmt.Sprintf("%t, declared as %s", o.StandsForPort(WordClaim(t, f[1])), o.DeclaredAs("shop.example.com").Name)
 }
 
 // managers are the managed fields of a real API server. provider-made is what Akash's provider owns of an object that it created,

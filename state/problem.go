@@ -191,12 +191,12 @@ func (o *OwnObject) Of(g lease.Group) bool { return o.HasLease && o.Lease.Group(
 // String returns kind namespace/name.
 func (o ObjectRef) String() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
 
-// DeclaredAs returns the name of the ProviderHost or ProviderLeasedIP that would declare what the object serves.
-func (o *OwnObject) DeclaredAs(host string) string {
+// DeclaredAs returns the kind and the name of the ProviderHost or ProviderLeasedIP that would declare what the object serves.
+func (o *OwnObject) DeclaredAs(host string) ObjectRef {
 	if o.Kind == "service" {
-		return lease.LeasedIPName(o.SharingKey, o.Port.Protocol, o.Port.ExternalPort)
+		return ObjectRef{Kind: kinds.ProviderLeasedIP.Singular, Name: lease.LeasedIPName(o.SharingKey, o.Port.Protocol, o.Port.ExternalPort)}
 	}
-	return host
+	return ObjectRef{Kind: kinds.ProviderHost.Singular, Name: host}
 }
 
 // Declares reports whether a ProviderHost or a ProviderLeasedIP names the backend.
@@ -237,7 +237,7 @@ const (
 	Take Way = "Take"
 	// Release releases a claim for all who hold a part of it, with the objects that serve it.
 	Release Way = "Release"
-	// Forget deletes a kept definition, unless it has changed or the lease of Group holds something.
+	// Forget drops a kept definition, unless the lease of Group holds something.
 	Forget Way = "Forget"
 	// Drop deletes an object of the ledger as it was read: the reservation of an order, or what cannot be read.
 	Drop Way = "Drop"
@@ -286,7 +286,9 @@ type Fix struct {
 	Address netip.Addr
 	Ranges  []config.Range
 
-	Namespace, Undeclared, Value                           string
+	Undeclared ObjectRef
+
+	Namespace, Value                                       string
 	Kept, Reclaim, Prune, Unserved, Alone, Exclude, Unused bool
 }
 

@@ -288,14 +288,6 @@ func (c *Command) Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// See runs a check of what the writes have led to. A dry run skips it.
-func (c *Command) See(look func() error) error {
-	if !c.Cluster.Waits() {
-		return nil
-	}
-	return look()
-}
-
 // Would returns text in a dry run, and "" otherwise.
 func (c *Command) Would(text string) string {
 	if c.Cluster.Waits() {

@@ -43,11 +43,7 @@ func Problems(
 func ProblemsIn(
 	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s *observed.Snapshot, crashedAfter time.Duration, namespace string,
 ) ([]state.Problem, error) {
-	routers, err := reading.Routers(ctx, c, s)
-	if err != nil {
-		return nil, err
-	}
-	facts, err := Facts(ctx, s, commandOf(c, cfg), crashedAfter, routers, "")
+	facts, err := Facts(ctx, s, commandOf(c, cfg), crashedAfter, "")
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +71,13 @@ func commandOf(c *cluster.Cluster, cfg *config.ProviderConfig) *command.Command 
 
 // Facts returns what problems are computed from; own is the nonce of the announcement of the command that asks.
 func Facts(
-	ctx context.Context, s *observed.Snapshot, c *command.Command, crashedAfter time.Duration, routers state.Routers, own string,
+	ctx context.Context, s *observed.Snapshot, c *command.Command, crashedAfter time.Duration, own string,
 ) (facts diagnose.Facts, err error) {
 	cfg := c.Options.Config
 	facts = factsOf(s, cfg, c.Cluster.Now(), kinds.Service, kinds.IPAddressPool)
+	if facts.Routers, err = reading.Routers(ctx, c.Cluster, s); err != nil {
+		return facts, err
+	}
 	facts.Contents.Reservations = s.Reservations
 	if facts.Lost, err = reservation.Lost(ctx, c.Cluster, cfg, facts.Contents); err != nil {
 		return facts, err
@@ -91,7 +90,7 @@ func Facts(
 		return facts, err
 	}
 	facts.Book = view.NewBook(cfg, facts.Contents, view.SubjectPools)
-	facts.Objects, facts.Namespaces, facts.Definitions = objectsOf(s, routers), s.Namespaces(), keptDefinitions(s)
+	facts.Objects, facts.Namespaces, facts.Definitions = objectsOf(s, facts.Routers), s.Namespaces(), keptDefinitions(s)
 	facts.Runs, facts.Own, facts.Failing, facts.CrashedAfter = s.Runs, own, s.Failing, crashedAfter
 	if s.Manifests != nil {
 		facts.Lacks = s.Manifests.Lacks

@@ -237,11 +237,13 @@ func readDefinitions(ctx context.Context, l ledger.Ledger, groups []lease.Group)
 // ReadDefinition reads the definition stored for a deployment group, and retries unclear answers. It returns nil if
 // there is none.
 func ReadDefinition(ctx context.Context, l ledger.Ledger, g lease.Group) (d *kept.Definition, err error) {
-	err = UntilKept(ctx, l, g, func(ctx context.Context) (err error) {
+	if err = l.Objects.Until(ctx, func(ctx context.Context) (err error) {
 		d, err = l.Definition(ctx, g)
 		return err
-	})
-	return d, err
+	}); err != nil {
+		return nil, fmt.Errorf("the definition of lease %s in the ledger: %w", g, err)
+	}
+	return d, nil
 }
 
 func listDefinitions(
@@ -257,14 +259,6 @@ func byName(definitions []*kept.Definition) map[string]*kept.Definition {
 		found[d.Name] = d
 	}
 	return found
-}
-
-// UntilKept retries an operation on a stored definition while it loses races or its effect is unclear.
-func UntilKept(ctx context.Context, l ledger.Ledger, g lease.Group, try func(context.Context) error) error {
-	if err := l.Objects.Until(ctx, try); err != nil {
-		return fmt.Errorf("the definition of lease %s in the ledger: %w", g, err)
-	}
-	return nil
 }
 
 // KeptDefinitions returns the definitions with which deployment groups were last applied, in the order of the groups.

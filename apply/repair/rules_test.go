@@ -171,7 +171,7 @@ func TestChangedObjectsAreLeft(t *testing.T) {
 			}
 			r := repairOf(Options{}, nil, service, route, gateway)
 			r.command = command.New(c, command.Options{Config: config.Default(), DryRun: command.DryRunClient})
-			if err := r.edit(context.WithoutCancel(t.Context()), fix); !errors.Is(err, report.ErrChanged) {
+			if err := ways[fix.Do](r, context.WithoutCancel(t.Context()), fix); !errors.Is(err, report.ErrChanged) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -265,7 +265,7 @@ func TestPoolIsNarrowedAsItWasRead(t *testing.T) {
 			r := repairOf(Options{}, nil, pool, s.Get(announces))
 			r.command = command.New(s.Connect(), command.Options{Config: cfg, Concurrency: 1})
 			fix := &state.Fix{Do: state.NarrowPool, Objects: []state.ObjectRef{observed.RefOf(kinds.IPAddressPool, pool)}, Ranges: []config.Range{taken}, Unused: true}
-			_, err := r.narrow(t.Context(), fix)
+			err := r.narrow(t.Context(), fix)
 			is := s.Get(at)
 			if stays := is != nil && reflect.DeepEqual(is.Object["spec"], pool.Object["spec"]); stays != written || errors.Is(err, report.ErrChanged) != written || !written && err != nil {
 				t.Errorf("%s, written %t: stays %t, %v", text, written, stays, err)
@@ -310,7 +310,7 @@ func TestEditWithoutAnAnswer(t *testing.T) {
 			return 0, first
 		}
 		fix.Do = do
-		if err := r.edit(t.Context(), fix); err != nil {
+		if err := ways[do](r, t.Context(), fix); err != nil {
 			t.Errorf("%s: %v", do, err)
 		}
 		uses := state.AddressUses(s.Get(at))
@@ -335,7 +335,7 @@ func TestEditThatArrivesLate(t *testing.T) {
 		return http.StatusConflict, true
 	}
 	fix.Do = state.DropGrant
-	if err := r.edit(t.Context(), fix); err != nil || sent != 2 || slices.ContainsFunc(state.AddressUses(s.Get(at)), func(u state.Use) bool { return u.Granted }) {
+	if err := ways[fix.Do](r, t.Context(), fix); err != nil || sent != 2 || slices.ContainsFunc(state.AddressUses(s.Get(at)), func(u state.Use) bool { return u.Granted }) {
 		t.Errorf("%d sent: %v", sent, err)
 	}
 }
@@ -350,8 +350,8 @@ func TestEditAfterAnother(t *testing.T) {
 			}
 			return 0, false
 		}
-		fix.Do = state.AskAddress
-		err := r.edit(t.Context(), fix)
+		fix.Do, fix.Value = state.AskAddress, ""
+		err := ways[fix.Do](r, t.Context(), fix)
 		granted := slices.ContainsFunc(state.AddressUses(s.Get(at)), func(u state.Use) bool { return u.Granted })
 		if errors.Is(err, report.ErrChanged) != changed || !changed && err != nil || granted != changed {
 			t.Errorf("changed %t: granted %t, %v", changed, granted, err)

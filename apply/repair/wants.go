@@ -22,14 +22,26 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// byEngine returns what the engine does for a fix, and for which deployment group; is is false for a fix in another way.
-func (r *repair) byEngine(f *state.Fix) (g lease.Group, out engine.Fix, is bool) {
+// byEngine is what the engine does for a fix: as what allocations stay, and on what it rests that objects go.
+var byEngine = map[state.Way]engine.Fix{
+	state.Follow:        {Stay: engine.Followed},
+	state.GiveUp:        {Stay: engine.GivenUp},
+	state.EndRun:        {Stay: engine.Unmarked},
+	state.DeleteObjects: {Rest: engine.Unentitled},
+	state.Reject:        {Stay: engine.Reserved, Rest: engine.Unchanged},
+}
+
+// engineFix returns what the engine does for a fix, and for which deployment group.
+func (r *repair) engineFix(f *state.Fix) (g lease.Group, out engine.Fix) {
+	out = byEngine[f.Do]
+	if out.Gone = f.Namespace; f.Unserved {
+		out.Stay, out.Rest = engine.Reserved, engine.Unserved
+	}
 	if g = cmp.Or(f.Parts.Group, f.Group); f.Parts.Claim != nil {
 		out.Claim, out.Keys = cmp.Or(r.snapshot.Claim(f.Parts.Claim.Name()), f.Parts.Claim), f.Parts.Keys // as an earlier repair has left it
 	}
 	for _, ref := range f.Objects {
-		live := r.live(ref)
-		id := lease.ID{}
+		live, id := r.live(ref), lease.ID{}
 		if live != nil {
 			id = r.snapshot.Ownership(live).Lease
 		}
@@ -41,29 +53,11 @@ func (r *repair) byEngine(f *state.Fix) (g lease.Group, out engine.Fix, is bool)
 			g = cmp.Or(g, id.Group())
 		}
 	}
-	switch {
-	case f.Do == state.Follow:
-		out.Stay = engine.Followed
-	case f.Do == state.GiveUp:
-		out.Stay, out.Gone = engine.GivenUp, f.Namespace
-	case f.Do == state.EndRun:
-		out.Stay = engine.Unmarked
-	case f.Do == state.DeleteObjects && f.Unserved:
-		out.Stay, out.Rest = engine.Reserved, engine.Unserved
-	case f.Do == state.DeleteObjects:
-		out.Rest = engine.Unentitled
-	case f.Do == state.Reject:
-		if out.Stay, out.Rest = engine.Reserved, engine.Unchanged; f.Undeclared != "" {
-			ref := state.ObjectRef{Kind: kinds.ProviderHost.Singular, Namespace: r.command.Options.Config.ManifestNamespace, Name: f.Undeclared}
-			if f.Object().Kind == kinds.Service.Singular {
-				ref.Kind = kinds.ProviderLeasedIP.Singular
-			}
-			out.Declares = []engine.Declaration{r.declaration(ref)}
-		}
-	default:
-		return g, out, false
+	if ref := f.Undeclared; ref.Name != "" {
+		ref.Namespace = r.command.Options.Config.ManifestNamespace
+		out.Declares = []engine.Declaration{r.declaration(ref)}
 	}
-	return g, out, true
+	return g, out
 }
 
 // declaration returns an object of Akash's as it was read.
@@ -88,12 +82,12 @@ func (r *repair) fixByEngine(ctx context.Context, f *state.Fix) error {
 func (r *repair) fixAll(ctx context.Context) {
 	of, wants := map[lease.Group][]*state.Fix{}, []engine.Want{}
 	for _, p := range r.problems {
-		if p.Fix == nil || !r.willRepair(p) {
+		if !r.willRepair(p) {
 			continue
 		}
 		for _, f := range append(p.Fix.Each, p.Fix) {
-			g, fix, is := r.byEngine(f)
-			if !is || fix.Claim == nil && len(fix.Objects) == 0 || slices.Contains(of[g], f) {
+			g, fix := r.engineFix(f)
+			if _, is := byEngine[f.Do]; !is || fix.Claim == nil && len(fix.Objects) == 0 || slices.Contains(of[g], f) {
 				continue
 			}
 			if fix.Claim == nil { // else the engine looks at it
@@ -104,13 +98,13 @@ func (r *repair) fixAll(ctx context.Context) {
 			}
 			i := slices.IndexFunc(wants, func(w engine.Want) bool { return w.Request.Lease.Group() == g })
 			if i < 0 {
-				i, wants = len(wants), append(wants, wantOf(g))
-				wants[i].Release = &engine.Release{}
+				id := lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}
+				i, wants = len(wants), append(wants, engine.Want{Request: state.Request{Lease: id}, Release: &engine.Release{}})
 			}
 			of[g], wants[i].Release.Fixes = append(of[g], f), append(wants[i].Release.Fixes, fix)
 		}
 	}
-	leases, err := r.work(ctx, r.options(), wants...)
+	leases, err := r.work(ctx, wants...)
 	for _, fixes := range of {
 		for _, f := range fixes {
 			r.fixed[f] = err // of work that did not begin
@@ -125,25 +119,29 @@ func (r *repair) fixAll(ctx context.Context) {
 
 // resultOf is why a fix was not done, nil if it was: whatever has ended the work on its lease later changes nothing of what was done.
 func resultOf(fixed []error, i int, ended error) error {
-	switch {
-	case i >= len(fixed): // nothing was read
-		return ended
-	case errors.Is(fixed[i], report.ErrChanged):
-		return cmp.Or(ended, fixed[i])
+	if i < len(fixed) && (ended == nil || !errors.Is(fixed[i], report.ErrChanged)) { // else nothing was read, or done
+		return fixed[i]
 	}
-	return fixed[i]
+	return ended
+}
+
+// options are those of a command that is a part of the repair. The line of the problem tells of it.
+func (r *repair) options() command.Options {
+	opts := r.command.Options
+	opts.Turn, opts.Report, opts.Progress = r.turn, nil, nil
+	return opts
 }
 
 // work lets the engine work on wants, by what the problems were found in, and reads that again only if others may have changed it. It
-// returns the leases whose work has ended; each knows its error.
-func (r *repair) work(ctx context.Context, opts command.Options, wants ...engine.Want) (ended []*execute.Lease, err error) {
-	first, told := r.snapshot, opts.Report
+// returns the leases whose work has ended; each knows its error. What it had to skip is an error.
+func (r *repair) work(ctx context.Context, wants ...engine.Want) (ended []*execute.Lease, err error) {
+	first, opts, skipped := r.snapshot, r.options(), error(nil)
 	opts.Report = func(e report.Event) {
-		switch {
-		case e.Action == report.Waiting:
+		switch e.Action {
+		case report.Waiting:
 			r.command.Send(e)
-		case told != nil:
-			told(e)
+		case report.Skipped:
+			skipped = errors.New(e.Message)
 		}
 	}
 	c := command.New(r.command.Cluster, opts)
@@ -168,19 +166,7 @@ func (r *repair) work(ctx context.Context, opts command.Options, wants ...engine
 	if failed, ok := errors.AsType[*report.LeaseError](err); ok {
 		err = failed.Err // the line of the problem names the lease
 	}
-	return ended, err
-}
-
-// write lets the engine write objects. What it had to skip is an error.
-func (r *repair) write(ctx context.Context, id lease.ID, w *engine.Write) error {
-	opts, skipped := r.options(), error(nil)
-	opts.Report = func(e report.Event) {
-		if e.Action == report.Skipped {
-			skipped = errors.New(e.Message)
-		}
-	}
-	_, err := r.work(ctx, opts, engine.Want{Request: state.Request{Lease: id}, Write: w})
-	return cmp.Or(err, skipped)
+	return ended, cmp.Or(err, skipped)
 }
 
 // writeRecords writes the DNS records of a host anew, whoever has changed them.
@@ -189,29 +175,24 @@ func (r *repair) writeRecords(ctx context.Context, f *state.Fix) error {
 	if err != nil {
 		return err
 	}
-	return r.write(ctx, f.Part.Lease, &engine.Write{Records: wanted.Objects})
+	_, err = r.work(ctx, engine.Want{Request: state.Request{Lease: f.Part.Lease}, Write: &engine.Write{Records: wanted.Objects}})
+	return err
 }
 
 // takeServed claims what a lease already serves. The lease earns it as by an apply: the host is proved if that is required,
 // nobody else serves it, and enough addresses are left for the orders that have reserved some.
 func (r *repair) takeServed(ctx context.Context, f *state.Fix) error {
 	want := engine.Want{Request: f.Hold.Request(), Adopt: r.command.Options.Adopt}
-	id, host, prove := want.Request.Lease, f.Hold.Thing, r.command.Options.Prove
-	for _, ref := range f.Objects {
-		if live := r.live(ref); live != nil {
-			want.Serves = append(want.Serves, observed.Object{Kind: kinds.Of(ref.Kind), Live: live, Group: id.Group()})
-		}
-	}
-	if len(want.Serves) == 0 {
+	_, serving := r.engineFix(f)
+	if want.Serves = serving.Objects; len(want.Serves) == 0 {
 		return report.ErrChanged
 	}
-	// A host of the provider's own is given to this lease: nothing else is found without a claim.
-	if prove != nil && !f.Hold.Kind.HasPorts() && r.command.Options.Config.OwnDomain(host) == "" {
-		if _, err := prove(ctx, id.Owner, host); err != nil {
-			return &apply.UnprovedError{Lease: id, Hosts: []apply.UnprovedHost{{Host: host, Err: err}}}
+	if r.command.Options.Config.OwnDomain(f.Hold.Thing) == "" { // else it is given to this lease: nothing else is found without a claim
+		if err := apply.New(r.command.Cluster, r.options()).Prove(ctx, []state.Request{want.Request})[0]; err != nil {
+			return err
 		}
 	}
-	_, err := r.work(ctx, r.options(), want)
+	_, err := r.work(ctx, want)
 	return err
 }
 
@@ -220,23 +201,33 @@ func (r *repair) release(ctx context.Context, f *state.Fix) error {
 	return apply.New(r.command.Cluster, r.options()).Release(ctx, f.Parts.Claim.Groups(), f.Parts.Claim.Thing)
 }
 
-// groupRun is an apply of a deployment group's definition, or a move of its routes.
+// groupRun is an apply of a deployment group's definition, or a move of its routes: of the kept one, heal is true.
 type groupRun struct {
-	group          lease.Group
-	prune, reclaim bool
+	group                lease.Group
+	prune, reclaim, heal bool
 }
 
 // groupRunOf returns what fixes a problem of a deployment group as a whole.
 func (r *repair) groupRunOf(p state.Problem) groupRun {
 	g := groupOf(p)
-	return groupRun{g, p.Fix.Prune || r.defs[g] != nil, p.Fix.Reclaim}
+	return groupRun{g, p.Fix.Prune || r.defs[g] != nil, p.Fix.Reclaim, r.defs[g] == nil}
+}
+
+// runGroup applies the definition of a problem's deployment group or moves its routes, unless that was done.
+func (r *repair) runGroup(ctx context.Context, p state.Problem) error {
+	work := r.groupRunOf(p)
+	if _, done := r.groupRuns[work]; !done && r.byDefinition(p) {
+		r.applyDefinitions(ctx)
+	} else if !done {
+		r.groupRuns[work] = r.migrateRoutes(ctx, work.group)
+	}
+	return r.groupRuns[work]
 }
 
 // applyDefinitions applies the definitions that fix problems of the run: the given ones, and the stored ones, limited to what the leases
 // hold. Those that are to be applied in the same way are applied at once, since an apply reads the whole cluster.
 func (r *repair) applyDefinitions(ctx context.Context) {
-	type way struct{ prune, reclaim, heal bool }
-	of, order := map[way][]*lease.Definition{}, []way{}
+	of, order := map[groupRun][]*lease.Definition{}, []groupRun{}
 	for _, p := range r.problems {
 		if !r.byDefinition(p) {
 			continue
@@ -245,31 +236,29 @@ func (r *repair) applyDefinitions(ctx context.Context) {
 		if _, known := r.groupRuns[work]; known {
 			continue
 		}
-		def, heal, err := r.defs[work.group], false, error(nil)
-		if def == nil {
-			heal = true
-			def, err = r.snapshot.Definitions[kept.Name(work.group)].Decode()
-		}
-		if err == nil { // one that is refused is no matter of the others
-			err = apply.New(r.command.Cluster, r.options()).Validate([]*lease.Definition{def})
-		}
-		if r.groupRuns[work] = err; err == nil {
-			how := way{work.prune, work.reclaim, heal}
-			if of[how] == nil {
-				order = append(order, how)
+		def, err := r.defs[work.group], error(nil)
+		if work.heal {
+			if def, err = r.snapshot.Definitions[kept.Name(work.group)].Decode(); err == nil { // one that is refused is no matter of the others
+				err = apply.New(r.command.Cluster, r.options()).Validate([]*lease.Definition{def})
 			}
-			of[how] = append(of[how], def)
 		}
+		if r.groupRuns[work] = err; err != nil {
+			continue
+		}
+		if work.group = (lease.Group{}); of[work] == nil {
+			order = append(order, work)
+		}
+		of[work] = append(of[work], def)
 	}
-	for _, how := range order {
+	for _, work := range order {
 		opts := r.options()
-		if opts.Prune, opts.Reclaim = how.prune, how.reclaim || opts.Reclaim; how.heal {
-			opts.Heal, opts.Prove = true, nil // nothing is claimed
+		if opts.Prune, opts.Reclaim, opts.Heal = work.prune, work.reclaim || opts.Reclaim, work.heal; work.heal {
+			opts.Prove = nil // nothing is claimed
 		}
-		failed, others := report.ByLease(apply.New(r.command.Cluster, opts).Apply(ctx, of[how]))
-		for _, def := range of[how] {
-			g := def.Lease.Group()
-			r.groupRuns[groupRun{g, how.prune, how.reclaim}] = report.Gather(slices.Concat(failed[g], others))
+		failed, others := report.ByLease(apply.New(r.command.Cluster, opts).Apply(ctx, of[work]))
+		for _, def := range of[work] {
+			work.group = def.Lease.Group()
+			r.groupRuns[work] = report.Gather(slices.Concat(failed[work.group], others))
 		}
 	}
 }

@@ -71,6 +71,7 @@ func keptProblems(w *World) (out []state.Problem) {
 		base := state.Problem{Thing: "definition/" + k.Name, Since: metav1.NewTime(k.Written)}
 		forget := &state.Fix{Do: state.Forget, Objects: []state.ObjectRef{k.ObjectRef}}
 		if k.Def == nil {
+			forget.Do = state.Drop
 			out = append(out, fill(base, state.UnreadableDefinition, k.Unreadable, "delete it: the next apply of its lease keeps it anew", forget).ByName())
 			continue
 		}

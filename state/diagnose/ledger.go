@@ -45,7 +45,7 @@ func crashedRuns(w *World) (out []state.Problem) {
 		case !w.isDead(a):
 		case a.Phase == state.Closing:
 			closed(base, a.String()+", did not finish to uninstall the ledger", a.Nonce)
-		case !marked[a.Nonce] && (a.FencedBy != w.Own || w.Own == ""):
+		case !marked[a.Nonce]:
 			base.Lease = a.Groups[0].String()
 			out = append(out, fill(base, state.CrashedRun, a.String()+", did not finish, and nothing of it remains",
 				"take its announcement away", &state.Fix{Do: state.EndAnnouncement, Of: a.Groups}))

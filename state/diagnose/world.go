@@ -56,7 +56,8 @@ type Facts struct {
 	// Unlike says which HTTP options the route of a host, made by Akash's hostname operator, has instead of those of the
 	// definition with which its lease was last applied.
 	Unlike map[string]string
-	// Reports are the routers' reports on the routes of each host.
+	// Routers are those that report on routes, Reports their reports on the routes of each host.
+	Routers state.Routers
 	Reports map[string][]state.Report
 	// Unserved says what an Ingress lacks in its status if no controller serves it, by namespace/name.
 	Unserved map[string]string
