@@ -143,10 +143,9 @@ func (a *Applier) applying(applies []applied) execute.Work {
 
 // wantOf returns what a lease wants.
 func (a *Applier) wantOf(one applied) engine.Want {
-	only := a.Command.Options.ChangesOf(one.request.Lease)
 	apply := &engine.Apply{
 		Definition: one.routes, Kinds: render.Kinds(one.routes, a.Command.Options.Config), Heal: a.Command.Options.Heal,
-		Source: a.Command.Options.Source, Target: a.Command.Options.Target, Only: only, Limited: only != nil,
+		Source: a.Command.Options.Source, Target: a.Command.Options.Target, Only: a.Command.Options.ChangesOf(one.request.Lease),
 	}
 	if a.Command.Options.Workloads != nil && one.def.Workloads != nil {
 		apply.Workloads = one.def

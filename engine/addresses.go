@@ -16,14 +16,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// leased returns the IP endpoints for which the lease picks addresses.
-func (v view) leased() []state.EndpointWant {
-	if v.t.Settings.Config.IP.Mode == config.ModePool {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(v.want.Request.Endpoints), func(e state.EndpointWant) bool { return len(e.Addresses) > 0 })
-}
-
 // addressesOf returns the addresses of an endpoint: those that it names, or those that were picked.
 func (v view) addressesOf(e state.EndpointWant) (out []netip.Addr) {
 	if len(e.Addresses) > 0 {
@@ -47,11 +39,14 @@ func (v view) isPicked(h state.Hold) bool {
 	return false
 }
 
-// lacking are the addresses that the lease is yet to pick, with the IP endpoints that they are for. One that turned out to be somebody
+// lacking are the addresses that the lease is yet to pick, with the IP endpoints that they are for, and that name none. One that turned out to be somebody
 // else's is picked again.
 func (v view) lacking(again bool) iter.Seq2[slot, state.EndpointWant] {
 	return func(yield func(slot, state.EndpointWant) bool) {
-		for _, e := range v.leased() {
+		for _, e := range v.want.Request.Endpoints {
+			if v.t.Settings.Config.IP.Mode == config.ModePool || len(e.Addresses) > 0 {
+				continue
+			}
 			for _, family := range e.Families {
 				at := slot{e.Name, family}
 				a, picked := v.f.picks[at]
@@ -215,7 +210,7 @@ func (v view) missing() (errs []error) {
 // leaveReserved compares, once the lease has taken addresses, what is left with what orders have reserved.
 func (v view) leaveReserved() Step {
 	for name, taken := range v.f.taken {
-		if c := v.w.Claim(name); taken.Anew && taken.Written > v.f.left && c != nil && c.Kind.HasPorts() {
+		if c := v.w.Claim(name); taken.Anew && taken.Written > v.did(Leave, nil) && c != nil && c.Kind.HasPorts() {
 			return do(Request{Verb: Leave, Why: "the addresses that orders have reserved"})
 		}
 	}

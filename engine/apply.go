@@ -34,9 +34,8 @@ type Apply struct {
 	Source string
 	// Workloads is the definition of what the lease runs; nil if that is left alone.
 	Workloads *lease.Definition
-	// Only are the changes that may be made, of a plan; Limited is true if there is one.
-	Only    []plan.Change
-	Limited bool
+	// Only are the changes that may be made, of a plan; nil if there is none.
+	Only []plan.Change
 }
 
 // Write is what is written as it is to be, and nothing else: objects, in their order, and the records of a host, whoever has changed these.
@@ -208,7 +207,7 @@ func (v view) stages() (out [][]Desired) {
 	namespace := Desired{Object: namespaceOf(v.id), Manager: lease.FieldManager}
 	if v.want.Apply.Workloads != nil {
 		out = append(out, []Desired{namespace})
-		for _, stage := range v.f.running.running.Stages {
+		for _, stage := range v.f.running.is.Stages {
 			out = append(out, v.running(stage))
 		}
 	}
@@ -255,7 +254,7 @@ func (v view) unfit() Step {
 	if n, _ := v.w.Snapshot.Namespace(v.id.Namespace()); apply.Heal && !n.Alive && v.w.Turn.Alone > 0 && !slices.ContainsFunc(v.w.Turn.Fenced, wrote) {
 		return v.giveBack(&report.NamespaceGoneError{Lease: v.id})
 	}
-	if err := v.f.running.running.Err; err != nil {
+	if err := v.f.running.is.Err; err != nil {
 		return v.giveBack(err)
 	}
 	return Step{}

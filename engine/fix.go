@@ -133,7 +133,7 @@ func (v view) isUnfounded(f Fix) bool {
 		return true
 	}
 	var c *state.Claim
-	of := v.reading().snapshot
+	of := v.reading().is
 	if f.Claim != nil {
 		if c = v.w.Claim(f.Claim.Name()); c == nil || c.UID != f.Claim.UID || slices.ContainsFunc(f.Keys, func(key string) bool { return v.differs(f, c, key) }) {
 			return true
@@ -213,7 +213,7 @@ func sameVersion(a, b *unstructured.Unstructured) bool {
 
 // objectsOf returns the objects that go for a fix, as they are now.
 func (v view) objectsOf(f Fix) (out []observed.Object) {
-	of := v.reading().snapshot
+	of := v.reading().is
 	if f.Rest == "" {
 		return slices.DeleteFunc(slices.Clone(of.Written.Of(v.group)), func(o observed.Object) bool { return !f.has(o) })
 	}
@@ -237,7 +237,7 @@ func (v view) now(f Fix, o observed.Object) *unstructured.Unstructured {
 	if s := v.w.live(k); f.Rest == Unchanged || s.sent > of.sent {
 		return s.live
 	}
-	return of.snapshot.At(k.Kind, k.Namespace, k.Name)
+	return of.is.At(k.Kind, k.Namespace, k.Name)
 }
 
 // underneath returns what is read before each write of a fix, because Akash's programs take no lock: the namespaces of the lease and of the

@@ -68,6 +68,9 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 		w.fail(f, r, a.Err, sent)
 		return
 	}
+	if !a.Stale && a.Err == nil {
+		f.did[r.deed()] = sent
+	}
 	switch r.Verb {
 	case GetLive:
 		w.seeLive(r.On.(Key), a.Live, sent, answered)
@@ -83,17 +86,13 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	case Keep:
 		f.kept.foldKeep(r, a, answered)
 	case ReadTargets:
-		f.targets = seenTargets{a.Targets, sent, w.Clock}
+		f.targets = reading[render.Published]{a.Targets, sent, w.Clock}
 	case ReadRunning:
 		w.foldRunning(f, a, sent, answered)
 	case TakeReserved:
-		if f.reserved = true; a.Running.Version != "" {
+		if a.Running.Version != "" {
 			w.foldRunning(f, a, sent, answered)
 		}
-	case Disown:
-		f.disowned = true
-	case Touch:
-		f.touched[On[OfObject](r).Object.UID()] = true
 	case ReadAll:
 		w.ReadAll(a.Snapshot, sent)
 	case Announce:
@@ -108,15 +107,11 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 		w.foldList(state.Kind(On[OfKind](r)), a.Claims, sent)
 	case Look:
 		owner := string(On[OfOwner](r))
-		w.looks[owner] = look{a.Snapshot, sent}
+		w.looks[owner] = reading[*observed.Snapshot]{a.Snapshot, sent, w.Clock}
 		w.foldOwner(a.Claims, []string{owner}, sent)
-	case Leave:
-		f.left = sent
 	case RemovePool:
-		address := On[OfPool](r).Address
-		f.unpooled[address] = true
 		for _, kind := range kinds.Pools {
-			k := Key{kind, t.Settings.Config.IP.MetalLBNamespace, config.AddressPoolName(address)}
+			k := Key{kind, t.Settings.Config.IP.MetalLBNamespace, config.AddressPoolName(On[OfPool](r).Address)}
 			w.seeLive(k, nil, sent, answered)
 		}
 	case GetObject:
@@ -141,11 +136,9 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 	case Forget:
 		f.kept.fold(r, a, w.Clock)
 	case ReadRuns:
-		f.runs = seenRuns{a.Runs, sent}
-	case Unreserve:
-		f.unreserved[r.On.(lease.ID)] = true
+		f.runs = reading[Runs]{a.Runs, sent, w.Clock}
 	case ReadAnnouncements:
-		f.announced = seenAnnouncements{a.Announced, sent}
+		f.announced = reading[bool]{a.Announced, sent, w.Clock}
 	case Put, Delete:
 		w.foldWrite(f, r, a, answered)
 		if r.Optional && a.Stale && w.see(r.known()).Misses >= t.Settings.Tries {
@@ -166,7 +159,7 @@ func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
 	case r.Back, r.Optional:
 		f.refused[r.known()] = err
 	case r.Verb == Look:
-		w.unread[r.On.String()] = failure{err, sent}
+		w.unread[r.On.String()] = reading[error]{err, sent, w.Clock}
 		f.failed = cmp.Or(f.failed, err)
 	case r.Verb == ReadAll && w.Snapshot == nil: // nothing was taken; it would fail for the others, too
 		for _, f := range w.leases {
@@ -198,11 +191,7 @@ func (w *World) ReadAll(snapshot *observed.Snapshot, sent Stamp) {
 // fold records a reading of a claim, unless a later answer is known.
 func (w *World) fold(name string, c *state.Claim, sent, answered Stamp) {
 	if was := w.see(name); was.Answered < sent {
-		now := Seen{Claim: c, Sent: sent, Answered: answered, Read: sent, At: w.Clock, Misses: was.Misses, Why: was.Why}
-		if c != nil && was.Claim != nil && c.UID == was.Claim.UID && c.ResourceVersion == was.Claim.ResourceVersion {
-			now.Read = was.Read
-		}
-		w.note(name, now)
+		w.note(name, was.read(c, sent, answered, w.Clock))
 	}
 }
 
@@ -264,7 +253,7 @@ func (w *World) foldTurn(t *Transaction, a Answer, sent Stamp) {
 	}
 	for _, f := range w.leases {
 		f.outcome, f.failed = nil, nil
-		f.kept, f.runs, f.running, f.targets = seenDefinition{}, seenRuns{}, seenRunning{}, seenTargets{}
+		f.kept, f.runs, f.running, f.targets = seenDefinition{}, reading[Runs]{}, reading[Running]{}, reading[render.Published]{}
 	}
 }
 

@@ -123,12 +123,10 @@ func (v view) keep() Step {
 	if target == "" && d != nil && d.Target == v.t.Settings.Config.Target {
 		target = d.Target // the configuration says it, too
 	}
-	if s := v.isDefinitionStale(); !s.idle() {
+	if s := v.readStaleDefinition(); !s.idle() {
 		return s
 	}
 	switch {
-	case k.misses > 0 && k.sent == 0:
-		return do(Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Why: "it has changed"})
 	case k.written && d.Says(apply.Definition), known && d.Says(apply.Definition) && d.From(apply.Source) && d.Target == target && !v.succeeds() && (!v.tookAnew() || k.sent > v.w.Turn.Alone):
 		return Step{}
 	case !known && !v.tookAnew():
@@ -179,7 +177,7 @@ func (v view) keepTarget() Step {
 	if m == nil || m.Target == nil || slices.ContainsFunc(m.Routes, func(r Moving) bool { return !v.isGone(r) }) {
 		return Step{}
 	}
-	if s := v.isDefinitionStale(); !s.idle() {
+	if s := v.readStaleDefinition(); !s.idle() {
 		return s
 	}
 	switch {
@@ -192,16 +190,16 @@ func (v view) keepTarget() Step {
 	return do(Request{Verb: Keep, On: OfDefinition{Group: v.group, Definition: want, Was: k.definition}, Why: "its routes are of another kind"})
 }
 
-// isDefinitionStale returns the step of a lease whose kept definition others have written before each try, or a moment ago.
-func (v view) isDefinitionStale() Step {
-	k := v.f.kept
-	switch {
-	case k.misses >= v.t.Settings.Tries:
-		return v.giveBack(fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, k.why))
-	case k.misses > 0 && k.sent == 0:
-		return v.pause("the definition of lease "+v.group.String(), k.misses, k.at)
+// readStaleDefinition reads the kept definition again that a write has found changed.
+func (v view) readStaleDefinition() Step {
+	k, r := v.f.kept, Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Why: "it has changed"}
+	if k.misses == 0 || k.sent > 0 && k.misses < v.t.Settings.Tries {
+		return Step{}
 	}
-	return Step{}
+	if k.unclear && v.want.Release != nil {
+		r.On, r.Why = OfDefinition{Group: v.group, Definition: k.definition}, "whether it was deleted"
+	}
+	return v.retry("the definition of lease "+v.group.String(), k.misses, k.at, fmt.Errorf("the definition of lease %s in the ledger: %w", v.group, k.why), r)
 }
 
 // unkeep gives the ledger the definition back that it kept before, unless another command has written one since.

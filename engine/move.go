@@ -216,7 +216,7 @@ func (m *Move) recordsWhile(going []Moving) []render.Object {
 // isGone reports whether the old route was deleted, or was seen to be gone after the lease wanted to delete it.
 func (v view) isGone(m Moving) bool {
 	s, known := v.f.objects[m.Old.UID()]
-	return v.want.Move.Ends && known && (s.deleted > 0 || !s.there && !s.stale)
+	return v.want.Move.Ends && known && s.isGone()
 }
 
 // isWaiting reports whether an old route stays because its successor is not known to serve, or DNS does not lead to that.
@@ -320,7 +320,7 @@ func (v view) lead(m Moving) lead {
 	out, newest, want := lead{isFresh: true, since: v.w.Time}, max(v.f.wrote, v.w.read), v.want.Move
 	if i := slices.IndexFunc(want.Unknown, func(u render.UnknownHost) bool { return u.Name == m.Host }); i >= 0 {
 		out.reads = do(Request{Verb: ReadTargets, On: OfHosts(want.Unknown), Why: "where the hosts are reached"})
-		if out.isFresh, out.at = v.f.targets.sent > newest, v.f.targets.at; v.f.targets.published[m.Host].Empty() {
+		if out.isFresh, out.at = v.f.targets.sent > newest, v.f.targets.at; v.f.targets.is[m.Host].Empty() {
 			out.lacks = want.Unknown[i].Lacks(v.t.Settings.Config)
 		}
 		return out

@@ -148,17 +148,24 @@ func (v view) isPatient(since, read time.Time, part float64) bool {
 	return patience > 0 && (v.w.Turn.Alone == 0 || read.Before(since.Add(patience)))
 }
 
-// isStale returns the step of a claim that has to be read again, or may not be written any more.
-func (v view) isStale(h state.Hold, s Seen) (Step, bool) {
-	switch pause := v.pause(h.Thing, s.Misses, s.At); {
-	case !s.Stale, v.f.refused[h.Name()] != nil: // a note that cannot be written
-		return Step{}, false
-	case s.Misses >= v.t.Settings.Tries:
-		return v.giveBack(fmt.Errorf("%s %s could not be claimed: %w", h.Kind, h.Thing, s.Why)), true
-	case !pause.idle():
-		return pause, true
+// readStale reads a claim again that a write has found changed.
+func (v view) readStale(h state.Hold, s Seen) Step {
+	if !s.Stale || v.f.refused[h.Name()] != nil { // a note that cannot be written
+		return Step{}
 	}
-	return do(Request{Verb: Get, On: OfClaim{Name: h.Name()}, Why: "it has changed"}), true
+	failed := fmt.Errorf("%s %s could not be claimed: %w", h.Kind, h.Thing, s.Why)
+	return v.retry(h.Thing, s.Misses, s.At, failed, Request{Verb: Get, On: OfClaim{Name: h.Name()}, Why: "it has changed"})
+}
+
+// retry reads a thing again of which some writes have missed, after a pause; failed ends the work where too many have.
+func (v view) retry(thing string, misses int, last time.Time, failed error, read Request) Step {
+	if misses >= v.t.Settings.Tries {
+		return v.giveBack(failed)
+	}
+	if pause := v.pause(thing, misses, last); !pause.idle() {
+		return pause
+	}
+	return do(read)
 }
 
 // pause returns the wait before a thing is read again of which some writes have missed, the last one at a time: the more have,
@@ -191,7 +198,7 @@ func (v view) end(err error) Step {
 	}
 	if v.want.Move != nil {
 		o.Moved, _ = v.moved()
-		o.Targets = v.f.targets.published
+		o.Targets = v.f.targets.is
 	}
 	o.Fixed, o.Given = v.fixed(), v.given()
 	o.Facts, o.Left, o.Claims = v.facts(), v.left(), map[string]*state.Claim{}

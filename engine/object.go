@@ -43,6 +43,9 @@ type seenObject struct {
 	ends Event
 }
 
+// isGone reports whether the object is gone, or was deleted.
+func (s seenObject) isGone() bool { return s.deleted > 0 || !s.there }
+
 // foldObject records an object as it was read again.
 func (f *facts) foldObject(r Request, live *unstructured.Unstructured, sent, answered Stamp, at time.Time) {
 	on := On[OfObject](r)
@@ -86,18 +89,18 @@ func (f *facts) foldDelete(r Request, a Answer, sent, answered Stamp, at time.Ti
 }
 
 // reading returns the latest reading of everything that the owner has.
-func (v view) reading() look {
+func (v view) reading() reading[*observed.Snapshot] {
 	if now := v.w.looks[v.group.Owner]; now.sent > v.w.read {
 		return now
 	}
-	return look{v.w.Snapshot, v.w.read}
+	return reading[*observed.Snapshot]{is: v.w.Snapshot, sent: v.w.read}
 }
 
 // readOwner returns the request for another such reading, which has to be sent after a stamp. If one that was has failed, so has
 // the lease. Where a transaction is for several owners, one reading is for all.
 func (v view) readOwner(after Stamp, why string) Step {
 	if failed := v.w.unread[v.group.Owner]; failed.sent > after {
-		return v.giveBack(failed.err)
+		return v.giveBack(failed.is)
 	}
 	for _, want := range v.t.Wants {
 		if want.Request.Lease.Owner != v.group.Owner || v.group.Owner == "" {
@@ -110,7 +113,7 @@ func (v view) readOwner(after Stamp, why string) Step {
 // changed returns when the lease last saw that something has gone that may have served a claim; 0 if nothing has.
 func (v view) changed() (last Stamp) {
 	for _, s := range v.f.objects {
-		if !s.object.Runs && (!s.there || s.deleted > 0) {
+		if !s.object.Runs && s.isGone() {
 			last = max(last, s.answered)
 		}
 	}
@@ -135,17 +138,15 @@ func (v view) removeAs(o observed.Object, action report.Action, message string) 
 	s, known := v.f.objects[o.UID()]
 	event := &Event{Action: action, Object: o, Message: message}
 	changes := v.change(func() plan.Change { return plan.Remove(o.Kind.Singular, o.Live, message) })
-	switch pause := v.pause(o.String(), s.misses, s.at); {
-	case known && (s.deleted > 0 || !s.there && !s.stale):
+	switch {
+	case known && s.isGone():
 		return Step{}
-	case s.stale && s.misses >= v.t.Settings.Tries:
-		return v.giveBack(inVain(keyOf(o), "deleted", s.object.Live, s.why))
-	case s.stale && !pause.idle():
-		return pause
-	case s.stale && !s.unclear:
-		return do(Request{Verb: GetObject, On: OfObject{Object: o, Read: v.reading().sent}, Why: "it has changed"})
 	case s.stale:
-		return do(Request{Verb: GetObject, On: OfObject{Object: o, Read: v.reading().sent}, Event: event, Why: "whether it was deleted"})
+		read := Request{Verb: GetObject, On: OfObject{Object: o, Read: v.reading().sent}, Why: "it has changed"}
+		if s.unclear {
+			read.Event, read.Why = event, "whether it was deleted"
+		}
+		return v.retry(o.String(), s.misses, s.at, inVain(keyOf(o), "deleted", s.object.Live, s.why), read)
 	case o.Stays:
 		return do(Request{Verb: Withdraw, On: OfObject{Object: o}, Why: "Akash's provider keeps it"})
 	case known:
@@ -159,39 +160,49 @@ func (v view) removeAs(o observed.Object, action report.Action, message string) 
 	return do(Request{Verb: DeleteObject, On: OfObject{Object: o, Again: known, Read: v.reading().sent}, Event: event, Changes: changes, Why: cmp.Or(message, "the lease gives it up")})
 }
 
-// await waits until objects are gone; text is what a person is told of one that is still there when the time is over. The time
-// begins with the first wait of the lease.
+// await waits until objects are gone; text is what a person is told of one that is still there when the time is over.
 func (v view) await(objects []observed.Object, text func(observed.Object) string) Step {
-	begun, late, gone := v.w.Clock, []string(nil), []string(nil)
+	late, s := v.awaitGone(objects, v.t.Settings.Wait)
+	if len(late) == 0 {
+		return s
+	}
+	failed := &report.TimeoutError{After: v.t.Settings.Wait}
+	for _, o := range late {
+		failed.Waiting, failed.Gone = append(failed.Waiting, text(o)), append(failed.Gone, o.String())
+	}
+	return v.giveBack(failed)
+}
+
+// awaitGone waits until objects are gone; late are those that are still there when the time is over, which begins with the first such wait of
+// the lease. A dry run takes them for gone.
+func (v view) awaitGone(objects []observed.Object, limit time.Duration) (late []observed.Object, _ Step) {
+	begun := v.w.Clock
 	for _, s := range v.f.objects {
 		if !s.since.IsZero() && s.since.Before(begun) {
 			begun = s.since
 		}
 	}
-	over := begun.Add(v.t.Settings.Wait)
+	over := begun.Add(limit)
 	for _, o := range objects {
 		s, known := v.f.objects[o.UID()]
 		next := v.untilNext(o.String()+" to be gone", s.at, over)
 		switch {
 		case !v.t.Settings.Waits, known && !s.there:
-			continue // a dry run takes it for gone
+			continue
 		case !known, s.sent < s.deleted:
 		case !v.w.Clock.Before(over):
-			late, gone = append(late, text(s.object)), append(gone, o.String())
+			late = append(late, s.object)
 			continue
 		case !next.idle():
-			return next
+			return nil, next
 		}
 		look := Request{Verb: GetObject, On: OfObject{Object: o, Read: v.reading().sent}, Why: "whether it is gone"}
 		if known && s.ends.Action != "" {
 			look.Event = &s.ends
 		}
-		return do(look)
+		return nil, do(look)
 	}
-	if len(late) > 0 {
-		return v.giveBack(&report.TimeoutError{After: v.t.Settings.Wait, Waiting: late, Gone: gone})
-	}
-	return Step{}
+	return late, Step{}
 }
 
 // deletedObjects returns the objects that the lease has deleted beside what it runs, in one order.
@@ -230,7 +241,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 	case now.misses >= v.t.Settings.Tries:
 		return Step{}, inVain(k, "written", live, now.why)
 	}
-	if v.want.Apply != nil && v.want.Apply.Limited {
+	if v.want.Apply != nil && v.want.Apply.Only != nil {
 		if err := v.unplanned(*v.changeOver(d, v.applies(d, o, live))); err != nil {
 			return Step{}, err
 		}
@@ -293,7 +304,7 @@ func (v view) overcome(d Desired, now seenLive) (Step, error) {
 func (v view) staysDeclared(k Key) bool {
 	now := v.w.live(k)
 	return k.Kind == kinds.ProviderLeasedIP && now.conflict != nil && now.live != nil &&
-		slices.ContainsFunc(v.reading().snapshot.DeclaredIn(v.id.Namespace(), v.group), func(o observed.Object) bool { return o.UID() == now.live.GetUID() })
+		slices.ContainsFunc(v.reading().is.DeclaredIn(v.id.Namespace(), v.group), func(o observed.Object) bool { return o.UID() == now.live.GetUID() })
 }
 
 func (v view) applied(d Desired) render.Object {

@@ -32,7 +32,7 @@ func (v view) dns() (render.DNS, error) {
 		return render.DNS{Objects: v.want.Write.Records}, nil
 	}
 	if v.memo.dns == nil {
-		out, err := render.Records(v.wanted().granted, v.t.Settings.Config, v.addresses(), v.f.targets.published)
+		out, err := render.Records(v.wanted().granted, v.t.Settings.Config, v.addresses(), v.f.targets.is)
 		v.memo.dns, v.memo.dnsErr = &out, err
 	}
 	return *v.memo.dns, v.memo.dnsErr
@@ -90,16 +90,18 @@ func (v view) putHost(records []render.Object) Step {
 		return v.giveBack(report.ErrChanged)
 	}
 	replaced, again := v.toReplace(host, records)
+	var olds []observed.Object
 	for _, old := range replaced {
 		if s := v.removeAs(old.Object, report.Replaced, old.Why); !s.idle() {
 			return s
 		}
+		olds = append(olds, old.Object)
 	}
-	gone, s := v.awaitReplaced(replaced)
+	late, s := v.awaitGone(olds, cmp.Or(v.t.Settings.Wait, recordWait)) // one that a finalizer keeps is still served by DNS
 	if !s.idle() {
 		return s
 	}
-	if !gone {
+	if len(late) > 0 {
 		var events []Event
 		for _, o := range records {
 			events = append(events, Event{Action: report.Skipped, Of: KeyOf(o), Message: "what it replaces is still being deleted; apply again when it is gone", Once: isStuck(o)})
@@ -141,31 +143,6 @@ func (v view) toReplace(host string, records []render.Object) (goes []observed.R
 
 // isStuck names that a person was told that a record waits for what it replaces.
 func isStuck(o render.Object) string { return "stuck " + KeyOf(o).String() }
-
-// awaitReplaced waits until the API server has removed replaced records: one that a finalizer keeps is still served by DNS. gone is
-// false if one still exists when the time is over.
-func (v view) awaitReplaced(replaced []observed.Replaced) (gone bool, s Step) {
-	limit := v.t.Settings.Wait
-	if limit == 0 {
-		limit = recordWait
-	}
-	for _, old := range replaced {
-		seen, known := v.f.objects[old.Object.UID()]
-		over := seen.since.Add(limit)
-		next := v.untilNext(old.Object.String()+" to be gone", seen.at, over)
-		switch {
-		case !v.t.Settings.Waits, known && !seen.there:
-			continue
-		case seen.since.IsZero():
-		case !v.w.Clock.Before(over):
-			return false, Step{}
-		case !next.idle():
-			return false, next
-		}
-		return false, do(Request{Verb: GetObject, On: OfObject{Object: old.Object}, Why: "whether it is gone"})
-	}
-	return true, Step{}
-}
 
 // handledRecords returns the records that the lease has handled, and those that were still being replaced when the time was over.
 func (v view) handledRecords() (handled []render.Object, stuck []string) {

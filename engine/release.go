@@ -74,11 +74,6 @@ type seenDefinition struct {
 	at     time.Time
 }
 
-type seenAnnouncements struct {
-	names bool
-	sent  Stamp
-}
-
 // everything reports whether the lease gives up all that it has.
 func (v view) everything() bool {
 	return v.want.Release != nil && v.want.Release.Choice.All() && v.fixes() == nil
@@ -88,28 +83,21 @@ func (v view) everything() bool {
 func (v view) isIdle() bool {
 	goes, _ := v.written()
 	return len(goes) == 0 && !slices.ContainsFunc(v.w.claimsOf(v.group), func(c *state.Claim) bool {
-		return slices.ContainsFunc(c.Entries(v.group), func(p state.Part) bool { return v.goes(v.reading().snapshot, c, p) })
+		return slices.ContainsFunc(c.Entries(v.group), func(p state.Part) bool { return v.goes(v.reading().is, c, p) })
 	})
 }
 
 // readKept reads the definition that the ledger keeps; again in the command's turn. If the turn comes anyway, one reading in it
 // is enough.
 func (v view) readKept() Step {
-	known := v.f.kept.sent > 0 && v.f.kept.sent > v.w.Turn.Alone
-	if v.want.Release == nil || !v.everything() && len(v.want.Release.Named) == 0 || known {
+	if v.want.Release == nil || !v.everything() && len(v.want.Release.Named) == 0 || v.f.kept.sent > v.w.Turn.Alone {
 		return Step{}
 	}
-	r := Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Why: "nothing may heal a lease that is released"}
-	r.Early = v.f.kept.sent == 0 && (len(v.want.Release.Named) > 0 || v.isIdle())
-	if s := v.isDefinitionStale(); !s.idle() {
+	if s := v.readStaleDefinition(); !s.idle() {
 		return s
 	}
-	if k := v.f.kept; k.misses > 0 {
-		if r.Why = "it has changed"; k.unclear {
-			r.On, r.Why = OfDefinition{Group: v.group, Definition: k.definition}, "whether it was deleted"
-		}
-	}
-	return do(r)
+	early := v.f.kept.sent == 0 && (len(v.want.Release.Named) > 0 || v.isIdle())
+	return do(Request{Verb: GetDefinition, On: OfDefinition{Group: v.group}, Early: early, Why: "nothing may heal a lease that is released"})
 }
 
 // readLate reads again, after the last delete, what a crashed command that this one succeeds may have written late.
@@ -132,7 +120,7 @@ func (v view) checkNamed() Step {
 	if v.want.Release == nil || len(v.want.Release.Named) == 0 || v.changed() > 0 || v.f.kept.deleted {
 		return Step{}
 	}
-	all := v.reading().snapshot.LiveOf(v.group, v.f.kept.definition)
+	all := v.reading().is.LiveOf(v.group, v.f.kept.definition)
 	for _, id := range v.want.Release.Named {
 		if live, elsewhere := state.Elsewhere(id, all); elsewhere {
 			return v.giveBack(&report.ElsewhereError{Named: id, Live: live, Next: fmt.Sprintf(
@@ -171,7 +159,7 @@ func (v view) succeedCrashed() Step {
 		return Step{}
 	case v.f.announced.sent == 0:
 		return do(Request{Verb: ReadAnnouncements, On: v.group, Early: true, Why: "whether a command for the lease has crashed"})
-	case v.f.announced.names:
+	case v.f.announced.is:
 		return do(Request{Verb: Announce, Why: "a command for the lease may have crashed"})
 	}
 	return Step{}
@@ -182,7 +170,7 @@ func (v view) left() (out Left) {
 	if v.want.Release == nil && v.want.Apply == nil {
 		return out
 	}
-	of := v.reading().snapshot
+	of := v.reading().is
 	for _, c := range v.w.claimsOf(v.group) {
 		thing := report.KeptThing{Kind: c.Kind, Thing: c.Thing}
 		for _, p := range c.PartsOf(v.group) {
@@ -206,7 +194,7 @@ func (v view) left() (out Left) {
 		return out
 	}
 	_, out.For = v.written()
-	out.Running, out.Crashed = v.declared(), v.f.announced.names || v.succeeds()
+	out.Running, out.Crashed = v.declared(), v.f.announced.is || v.succeeds()
 	return out
 }
 

@@ -251,6 +251,14 @@ func (r Request) known() string {
 	return r.On.String()
 }
 
+// deed is what the request does, by what its effect is remembered.
+func (r Request) deed() string { return string(r.Verb) + " " + r.known() }
+
+// did returns when the request was sent that has done something for the lease; 0 if it was not done.
+func (v view) did(verb Verb, on fmt.Stringer) Stamp {
+	return v.f.did[Request{Verb: verb, On: on}.deed()]
+}
+
 func (r Request) String() string {
 	switch r.On.(type) {
 	case nil, OfHosts, OfVersion:

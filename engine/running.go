@@ -36,22 +36,17 @@ type Running struct {
 	Err error
 }
 
-type seenRunning struct {
-	running Running
-	sent    Stamp
-}
-
 // readRunning reads what the lease runs; in the command's turn, what was read stands if nobody has applied or released it since.
 func (v view) readRunning() Step {
-	if v.want.Apply == nil || v.want.Apply.Workloads == nil || v.f.running.sent > v.w.Turn.Alone && v.f.running.sent > 0 {
+	if v.want.Apply == nil || v.want.Apply.Workloads == nil || v.f.running.sent > v.w.Turn.Alone {
 		return Step{}
 	}
-	return do(Request{Verb: ReadRunning, On: OfVersion(v.f.running.running.Version), Early: v.f.running.sent == 0, Why: "what the lease runs"})
+	return do(Request{Verb: ReadRunning, On: OfVersion(v.f.running.is.Version), Early: v.f.running.sent == 0, Why: "what the lease runs"})
 }
 
 // reserve makes the order's reservation the lease's, after the lease has its claims.
 func (v view) reserve() Step {
-	if !v.f.running.running.Reserves || v.f.reserved {
+	if !v.f.running.is.Reserves || v.did(TakeReserved, nil) > 0 {
 		return Step{}
 	}
 	return do(Request{Verb: TakeReserved, Why: "what the order has reserved is the lease's"})
@@ -67,7 +62,7 @@ func (v view) running(objects []render.Object) (out []Desired) {
 
 // runs reports whether an object is one that the lease runs.
 func (v view) runs(o render.Object) bool {
-	return slices.ContainsFunc(slices.Concat(v.f.running.running.Stages...), func(r render.Object) bool { return KeyOf(r) == KeyOf(o) })
+	return slices.ContainsFunc(slices.Concat(v.f.running.is.Stages...), func(r render.Object) bool { return KeyOf(r) == KeyOf(o) })
 }
 
 // checkNames fails if a service has a name by which one of its objects would collide with a route.
@@ -75,11 +70,11 @@ func (v view) checkNames() Step {
 	if v.want.Apply == nil || v.want.Apply.Workloads == nil {
 		return Step{}
 	}
-	all := slices.Concat(slices.Concat(v.f.running.running.Stages...), v.wanted().objects)
+	all := slices.Concat(slices.Concat(v.f.running.is.Stages...), v.wanted().objects)
 	if err := render.CheckNames(all, v.want.Apply.Definition.At); err != nil {
 		return v.giveBack(err)
 	}
-	return v.tells(slices.Clone(v.f.running.running.Left)...)
+	return v.tells(slices.Clone(v.f.running.is.Left)...)
 }
 
 // pruneRuns deletes what the lease no longer runs, after its routes no longer point there, and then what it ran for another order or
@@ -88,7 +83,7 @@ func (v view) pruneRuns() Step {
 	if v.want.Apply == nil || v.want.Apply.Workloads == nil {
 		return Step{}
 	}
-	for _, o := range v.f.running.running.Unwanted {
+	for _, o := range v.f.running.is.Unwanted {
 		if s := v.remove(o, messageOf(o)); !s.idle() {
 			return s
 		}
@@ -96,9 +91,9 @@ func (v view) pruneRuns() Step {
 	if !v.want.Prune {
 		return Step{}
 	}
-	former := maps.Clone(v.f.running.running.Former)
+	former := maps.Clone(v.f.running.is.Former)
 	for _, namespace := range slices.Sorted(maps.Keys(former)) {
-		declared := v.reading().snapshot.DeclaredIn(namespace, v.group)
+		declared := v.reading().is.DeclaredIn(namespace, v.group)
 		if len(declared) == 0 {
 			continue
 		}
@@ -114,7 +109,7 @@ func (v view) pruneRuns() Step {
 
 // disown ends the adoption of what Akash's provider has deployed. It comes last: nothing is given back after it.
 func (v view) disown() Step {
-	if v.want.Apply == nil || !v.f.running.running.Disowns || v.f.disowned {
+	if v.want.Apply == nil || !v.f.running.is.Disowns || v.did(Disown, nil) > 0 {
 		return Step{}
 	}
 	return do(Request{Verb: Disown, Why: "the lease has taken it over"})
@@ -122,7 +117,7 @@ func (v view) disown() Step {
 
 // foldRunning records what a lease runs.
 func (w *World) foldRunning(f *facts, a Answer, sent, answered Stamp) {
-	f.running = seenRunning{a.Running, sent}
+	f.running = reading[Running]{a.Running, sent, w.Clock}
 	live := map[Key]*unstructured.Unstructured{}
 	for _, o := range a.Running.Live {
 		live[keyOf(o)] = o.Live
@@ -140,15 +135,10 @@ type Runs struct {
 	Reserved []lease.ID
 }
 
-type seenRuns struct {
-	runs Runs
-	sent Stamp
-}
-
 // readRuns reads what the lease runs; again in the command's turn. If the user may not see it, nothing is released, and the
 // command does not announce itself.
 func (v view) readRuns() Step {
-	if !v.everything() || v.f.runs.sent > 0 && v.f.runs.sent > v.w.Turn.Alone {
+	if !v.everything() || v.f.runs.sent > v.w.Turn.Alone {
 		return Step{}
 	}
 	return do(Request{Verb: ReadRuns, On: v.group, Early: v.f.runs.sent == 0, Why: "what the lease runs goes with it"})
@@ -160,7 +150,7 @@ func (v view) endRuns() Step {
 	if !v.everything() || len(v.declared()) > 0 {
 		return Step{}
 	}
-	runs := v.f.runs.runs
+	runs := v.f.runs.is
 	if s := v.endIn(runs.Objects); !s.idle() {
 		return s
 	}
@@ -223,7 +213,7 @@ func messageOf(o observed.Object) string {
 
 // unreserve gives up the reservation of a lease, once.
 func (v view) unreserve(id lease.ID) Step {
-	if id == (lease.ID{}) || v.f.unreserved[id] {
+	if id == (lease.ID{}) || v.did(Unreserve, id) > 0 {
 		return Step{}
 	}
 	return do(Request{Verb: Unreserve, On: id, Why: "nothing of the lease runs any more"})
@@ -234,8 +224,8 @@ func (v view) declared() (out []string) {
 	if !v.everything() {
 		return nil
 	}
-	for namespace := range v.f.runs.runs.Objects {
-		for _, o := range v.reading().snapshot.DeclaredIn(namespace, v.group) {
+	for namespace := range v.f.runs.is.Objects {
+		for _, o := range v.reading().is.DeclaredIn(namespace, v.group) {
 			out = append(out, o.String())
 		}
 	}

@@ -57,22 +57,18 @@ func (v view) goes(of *observed.Snapshot, c *state.Claim, p state.Part) bool {
 	return v.want.Prune && !v.wantsPart(c, p) && of.Unserved(v.id, c, p)
 }
 
-// prune gives up what the deployment group holds, the lease does not ask for and nothing serves: the hosts of it at once.
+// prune gives up what the deployment group holds, the lease does not ask for and nothing serves: the hosts of it at once. That rests on a
+// reading of everything that the owner has, the claims first, after the command's turn came and after the last delete.
 func (v view) prune() (all Step) {
+	of := v.reading().is
 	for _, c := range slices.Backward(v.w.claimsOf(v.group)) {
-		if s := v.giveUp(c); !s.idle() && !all.joins(s, Request.writesHost) {
+		keep := without(c, v.group, func(p state.Part) bool { return v.goes(of, c, p) })
+		s := allocate(c, OfClaim{Group: v.group, Parts: keep}, Request{Why: "the lease does not ask for it, and nothing serves it"})
+		if s = v.rewrite(c, s, keep); !s.idle() && !all.joins(s, Request.writesHost) {
 			break
 		}
 	}
 	return all
-}
-
-// giveUp gives up what nothing serves of a claim. That rests on a reading of everything that the owner has, the claims first, after the
-// command's turn came and after the last delete.
-func (v view) giveUp(c *state.Claim) Step {
-	of := v.reading().snapshot
-	keep := without(c, v.group, func(p state.Part) bool { return v.goes(of, c, p) })
-	return v.rewrite(c, allocate(c, OfClaim{Group: v.group, Parts: keep}, Request{Why: "the lease does not ask for it, and nothing serves it"}), keep)
 }
 
 // rewrite is the step that writes the entries which the deployment group keeps of a claim, once nothing stands against it.
@@ -95,7 +91,7 @@ func (v view) rewrite(c *state.Claim, step Step, keep []state.Part) Step {
 		return do(Request{Verb: Get, On: OfClaim{Name: c.Name()}, Why: "it has changed"})
 	case v.restsOnObjects(c) && (now.sent <= max(v.w.Turn.Alone, v.changed()) || s.Read > now.sent || s.Stale && s.Answered > now.sent):
 		return v.readOwner(max(v.w.Turn.Alone, v.changed(), s.Read, s.Answered), "nothing may serve what is given up")
-	case r.Verb == Delete && dedicated && !v.f.unpooled[c.Addr()]:
+	case r.Verb == Delete && dedicated && v.did(RemovePool, OfPool{Address: c.Addr()}) == 0:
 		return do(Request{Verb: RemovePool, On: OfPool{c.Addr(), v.goneAs(report.Deleted)}, Why: "nobody holds the address any more"})
 	}
 	r.Changes = v.changeClaim(plan.GiveUp, c, keep)

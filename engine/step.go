@@ -95,7 +95,7 @@ func (s Step) decides() bool {
 
 // change returns what a request changes, for a command that makes a plan or carries one out; nil for any other.
 func (v view) change(describe func() plan.Change) *plan.Change {
-	if !v.t.Settings.Plans && (v.want.Apply == nil || !v.want.Apply.Limited) {
+	if !v.t.Settings.Plans && (v.want.Apply == nil || v.want.Apply.Only == nil) {
 		return nil
 	}
 	c := describe()
@@ -139,7 +139,7 @@ func planParts(parts []state.Part) map[string]any {
 
 // limited returns the step of a lease that carries out a plan: one that would make another change ends the lease.
 func (v view) limited(s Step) Step {
-	if v.want.Apply == nil || !v.want.Apply.Limited {
+	if v.want.Apply == nil || v.want.Apply.Only == nil {
 		return s
 	}
 	var changes []plan.Change

@@ -156,7 +156,7 @@ func (v view) endless() (names []string) {
 func (v view) take() Step {
 	for _, h := range v.things {
 		seen := v.w.see(h.Name())
-		if s, stale := v.isStale(h, seen); stale {
+		if s := v.readStale(h, seen); !s.idle() {
 			return s
 		}
 		if known, took := v.f.taken[h.Name()]; took && known.Written == seen.Answered {
@@ -200,9 +200,9 @@ func (v view) put(taken protocol.Taken) Request {
 	parts := beside(c, v.group, taken.Parts)
 	on := OfClaim{Name: c.Name(), Claim: c, Group: v.group, Parts: parts, Anew: taken.Anew}
 	r := Request{Verb: Put, Why: "it is free"}
-	if from := v.takenFrom(c, parts); len(from) > 0 {
+	if groups, from := v.takenFrom(c, parts); len(groups) > 0 {
 		on.Force, r.Why = true, "it is transferred"
-		r.Event = &Event{Action: report.Transferred, Kind: string(c.Kind), Thing: c.Thing, Message: "from " + groupsText(from), From: from}
+		r.Event = &Event{Action: report.Transferred, Kind: string(c.Kind), Thing: c.Thing, Message: "from " + strings.Join(from, ", "), From: groups}
 	} else if taken.Anew {
 		r.Event = &Event{Action: report.Claimed, Kind: string(c.Kind), Thing: c.Thing}
 		r.Changes = v.changeClaim(plan.Claim, c, parts)
@@ -262,7 +262,7 @@ func (v view) bind() Step {
 // evictAll evicts the holds that have ended, after a moment where others write them.
 func (v view) evictAll(claims []*state.Claim) (step Step) {
 	for _, c := range claims {
-		if s, stale := v.isStale(state.Hold{Kind: c.Kind, Thing: c.Thing}, v.w.see(c.Name())); stale {
+		if s := v.readStale(state.Hold{Kind: c.Kind, Thing: c.Thing}, v.w.see(c.Name())); !s.idle() {
 			return s
 		}
 		step.Requests = append(step.Requests, v.evict(c).Requests...)

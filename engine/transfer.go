@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/engine/report"
@@ -22,7 +21,7 @@ func (v view) unmovable() Step {
 		return Step{}
 	}
 	d, _ := v.kept()
-	if live, elsewhere := state.Elsewhere(v.id, v.reading().snapshot.LiveOf(v.group, d)); elsewhere && !t.Whole {
+	if live, elsewhere := state.Elsewhere(v.id, v.reading().is.LiveOf(v.group, d)); elsewhere && !t.Whole {
 		return v.giveBack(&report.ElsewhereError{Named: v.id, Live: live, Next: fmt.Sprintf(
 			"--to %s transfers to that lease; if the deployment has moved to the new one, apply the definition of that first", live)})
 	}
@@ -130,9 +129,9 @@ func (v view) touchFormer() Step {
 		if !slices.ContainsFunc(v.w.Turn.Fenced, func(a *state.Announcement) bool { return a.Names(g) }) {
 			continue
 		}
-		for _, o := range v.reading().snapshot.Written.Of(g) {
+		for _, o := range v.reading().is.Written.Of(g) {
 			s, known := v.f.objects[o.UID()]
-			if v.f.touched[o.UID()] || known && (s.deleted > 0 || !s.there) || v.defines(o) {
+			if v.did(Touch, OfObject{Object: o}) > 0 || known && s.isGone() || v.defines(o) {
 				continue
 			}
 			return do(Request{Verb: Touch, On: OfObject{Object: o}, Why: "a crashed command may be about to delete it"})
@@ -157,15 +156,6 @@ func (v view) tellOpen() Step {
 		events = append(events, Event{Action: report.Unconfirmed, Kind: string(c.Kind), Thing: c.Thing, Message: why, Once: "open " + name})
 	}
 	return v.tells(events...)
-}
-
-// groupsText joins groups by commas.
-func groupsText(groups []lease.Group) string {
-	texts := make([]string, len(groups))
-	for i, g := range groups {
-		texts[i] = g.String()
-	}
-	return strings.Join(texts, ", ")
 }
 
 // A transfer is an apply that takes parts of claims over from other deployments of the owner: all of them, or none. The things are
@@ -273,15 +263,15 @@ func (v view) takesOver(h state.Hold) func(*state.Claim, state.Part) string {
 	return v.formerOf
 }
 
-// takenFrom returns the other deployment groups that hold parts of a claim which the lease is about to write.
-func (v view) takenFrom(c *state.Claim, parts []state.Part) (groups []lease.Group) {
+// takenFrom returns the other deployment groups that hold parts of a claim which the lease is about to write, also as text.
+func (v view) takenFrom(c *state.Claim, parts []state.Part) (groups []lease.Group, texts []string) {
 	for _, p := range c.Parts {
 		g := p.Lease.Group()
 		if g != v.group && !slices.Contains(groups, g) && slices.ContainsFunc(parts, func(q state.Part) bool { return q.Key == p.Key }) {
-			groups = append(groups, g)
+			groups, texts = append(groups, g), append(texts, g.String())
 		}
 	}
-	return groups
+	return groups, texts
 }
 
 // formerOf returns the deployment group that still serves a part which was transferred, or is being, as text; empty if none does, or
@@ -297,7 +287,7 @@ func (v view) formerOf(c *state.Claim, p state.Part) string {
 		gone := live.answered > now.sent && (live.live == nil || !state.SameTenant(o.Live, live.live))
 		return !gone && slices.Contains(o.Near, c.Name()) && o.StandsFor(c, p)
 	}
-	if from == v.group || !slices.ContainsFunc(now.snapshot.Written.Of(from), stands) {
+	if from == v.group || !slices.ContainsFunc(now.is.Written.Of(from), stands) {
 		return ""
 	}
 	return from.String()

@@ -17,15 +17,19 @@ import (
 // written returns the objects that go: those that this program wrote for the group, and those of former holders that still
 // serve what the group gives up. kept are those of the group that serve another lease since a transfer.
 func (v view) written() (goes []observed.Object, others []LeftFor) {
-	of := v.reading().snapshot
+	of := v.reading().is
 	if v.fixes() != nil {
 		for _, f := range v.fixes() {
 			goes = append(goes, v.goingFor(f)...)
 		}
 		return goes, nil
 	}
-	for _, o := range of.Chosen(v.group, v.choice()) {
-		if v.isWanted(o) {
+	chosen := state.Choice{} // an apply deletes what is not defined any more
+	if v.want.Release != nil {
+		chosen = v.want.Release.Choice
+	}
+	for _, o := range of.Chosen(v.group, chosen) {
+		if v.want.Apply != nil && (!v.want.Prune || v.defines(o) || v.isStaying(o)) {
 			continue
 		}
 		if id, serves := v.servesOther(o); serves {
@@ -50,14 +54,6 @@ func (v view) written() (goes []observed.Object, others []LeftFor) {
 	return append(goes, v.strays()...), others
 }
 
-// choice is what of the deployment group's objects may go.
-func (v view) choice() state.Choice {
-	if v.want.Release != nil {
-		return v.want.Release.Choice
-	}
-	return state.Choice{}
-}
-
 // drops reports whether the group gives up its entry of a claim once nothing serves it.
 func (v view) drops(c *state.Claim, p state.Part) bool {
 	if v.fixes() != nil {
@@ -72,14 +68,6 @@ func (v view) drops(c *state.Claim, p state.Part) bool {
 	return v.want.Prune && !v.wantsPart(c, p)
 }
 
-// isWanted reports whether an object of the group stays where an apply deletes what is not defined any more.
-func (v view) isWanted(o observed.Object) bool {
-	if v.want.Apply == nil {
-		return false
-	}
-	return !v.want.Prune || v.defines(o) || v.isStaying(o)
-}
-
 // defines reports whether the lease wants an object of this kind and name.
 func (v view) defines(o observed.Object) bool {
 	return v.wanted().keys[keyOf(o)] || o.Record() != "" && slices.Contains(v.keptRecords(), keyOf(o))
@@ -91,7 +79,7 @@ func (v view) strays() (out []observed.Object) {
 	if v.want.Apply == nil {
 		return nil
 	}
-	of, known := v.reading().snapshot, map[types.UID]bool{}
+	of, known := v.reading().is, map[types.UID]bool{}
 	for _, h := range v.things {
 		c := v.w.Claim(h.Name())
 		if c == nil {
@@ -233,7 +221,7 @@ func (v view) tellKept(others []LeftFor) Step {
 func (v view) rounds() int {
 	rested := map[Stamp]bool{}
 	for _, s := range v.f.objects {
-		if !s.object.Runs && (!s.there || s.deleted > 0) {
+		if !s.object.Runs && s.isGone() {
 			rested[s.by] = true
 		}
 	}
@@ -243,7 +231,7 @@ func (v view) rounds() int {
 // leftByOperators returns what Akash's operators have made for parts that the group gives up, and that Akash's provider does
 // not declare: they delete it, and until then it serves.
 func (v view) leftByOperators() (made []observed.Object) {
-	of := v.reading().snapshot
+	of := v.reading().is
 	for _, c := range v.w.claimsOf(v.group) {
 		for _, p := range c.PartsOf(v.group) {
 			if !v.drops(c, p) {

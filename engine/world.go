@@ -90,8 +90,9 @@ type World struct {
 	// addresses indexes the addresses as they were listed last, at the stamp listed.
 	addresses *state.Addresses
 	listed    Stamp
-	// looks are the latest readings of everything that an owner has.
-	looks map[string]look
+	// looks are the latest readings of everything that an owner has: the claims first, then the objects; unread those that have failed.
+	looks  map[string]reading[*observed.Snapshot]
+	unread map[string]reading[error]
 	// lives are the objects that were read one by one, or written, since.
 	lives map[Key]seenLive
 	// shared are the objects as they were read last before the command has written a pool; pooled is true once it has. Leases share
@@ -100,8 +101,6 @@ type World struct {
 	pooled bool
 	// made are the namespaces that the command has created. told are the objects that leases share of which a person was told.
 	made, told map[Key]bool
-	// unread are the latest of these readings that have failed.
-	unread map[string]failure
 	// leases are the facts about each lease of the transaction.
 	leases []*facts
 }
@@ -113,21 +112,16 @@ type listing struct {
 	at     time.Time
 }
 
-// look is a reading of everything that an owner has: the claims first, then the objects.
-type look struct {
-	snapshot *observed.Snapshot
-	sent     Stamp
-}
-
-// failure is a reading that has failed.
-type failure struct {
-	err  error
+// reading is what was read, when the request for it was sent, and when it was answered by the steady clock.
+type reading[T any] struct {
+	is   T
 	sent Stamp
+	at   time.Time
 }
 
 // NewWorld returns the world of a command that has seen nothing.
 func NewWorld() *World {
-	w := &World{seen: map[string]Seen{}, owned: map[lease.Group]map[string]bool{}, keyed: map[string]map[string]bool{}, lists: map[state.Kind]listing{}, looks: map[string]look{}, unread: map[string]failure{},
+	w := &World{seen: map[string]Seen{}, owned: map[lease.Group]map[string]bool{}, keyed: map[string]map[string]bool{}, lists: map[state.Kind]listing{}, looks: map[string]reading[*observed.Snapshot]{}, unread: map[string]reading[error]{},
 		lives: map[Key]seenLive{}, made: map[Key]bool{}, told: map[Key]bool{},
 	}
 	return w
@@ -138,10 +132,10 @@ func (w *World) Begin(nonce string, marks []string) {
 	w.Turn = Turn{Nonce: nonce}
 	w.leases = make([]*facts, len(marks))
 	for i, mark := range marks {
-		w.leases[i] = &facts{mark: mark, taken: map[string]Taken{}, picks: map[slot]netip.Addr{}, passed: map[netip.Addr]bool{}, unpooled: map[netip.Addr]bool{}, refused: map[string]error{},
-			objects: map[types.UID]seenObject{}, unreserved: map[lease.ID]bool{}, done: map[Key]done{}, made: map[Key]*unstructured.Unstructured{},
+		w.leases[i] = &facts{mark: mark, taken: map[string]Taken{}, picks: map[slot]netip.Addr{}, passed: map[netip.Addr]bool{}, did: map[string]Stamp{}, refused: map[string]error{},
+			objects: map[types.UID]seenObject{}, done: map[Key]done{}, made: map[Key]*unstructured.Unstructured{},
 			unclear: map[Key]Desired{}, refusals: map[Key]refusal{}, checked: map[Key]map[string]any{}, unheard: map[Key]int{}, ways: map[Key]observed.Object{}, stays: map[Key]stay{},
-			served: map[Key]bool{}, led: map[Key]led{}, touched: map[types.UID]bool{}, told: map[string]bool{},
+			served: map[Key]bool{}, led: map[Key]led{}, told: map[string]bool{},
 		}
 	}
 }
@@ -185,9 +179,14 @@ func (l listing) see(name string, was Seen) Seen {
 	if l.sent <= was.Answered {
 		return was
 	}
-	now := Seen{Claim: l.byName[name], Sent: l.sent, Answered: l.sent, Read: l.sent, At: l.at, Misses: was.Misses, Why: was.Why}
-	if now.Claim != nil && was.Claim != nil && now.Claim.UID == was.Claim.UID && now.Claim.ResourceVersion == was.Claim.ResourceVersion {
-		now.Read = was.Read
+	return was.read(l.byName[name], l.sent, l.sent, l.at)
+}
+
+// read returns what is known of a claim after another reading.
+func (s Seen) read(c *state.Claim, sent, answered Stamp, at time.Time) Seen {
+	now := Seen{Claim: c, Sent: sent, Answered: answered, Read: sent, At: at, Misses: s.Misses, Why: s.Why}
+	if c != nil && s.Claim != nil && c.UID == s.Claim.UID && c.ResourceVersion == s.Claim.ResourceVersion {
+		now.Read = s.Read
 	}
 	return now
 }
@@ -277,10 +276,8 @@ type facts struct {
 	// picks are the addresses that the lease is to take, passed those that turned out not to be for it.
 	picks  map[slot]netip.Addr
 	passed map[netip.Addr]bool
-	// unpooled are the addresses whose pools were removed.
-	unpooled map[netip.Addr]bool
-	// left is when enough addresses were seen to be left for the orders that have reserved some.
-	left Stamp
+	// did says when the requests were sent that were done, by what is done to what (Request.deed).
+	did map[string]Stamp
 	// failed is the error of a request that ends the work on the lease. refused are those of writes without which it goes
 	// on, by claim: notes, and what was to be given back.
 	failed  error
@@ -307,32 +304,19 @@ type facts struct {
 	told   map[string]bool
 	// began is when the lease has begun to wait for what it has written, by the steady clock: all waits share its wait time.
 	began time.Time
-	// targets are where its hosts are reached, running is what it runs; reserved is true once its order's reservation is its own,
-	// disowned once Akash's provider manages nothing of that any more.
-	targets            seenTargets
-	running            seenRunning
-	reserved, disowned bool
-	// touched are objects of others that were written again as they are.
-	touched map[types.UID]bool
+	// targets are where its hosts are reached, running is what it runs.
+	targets reading[render.Published]
+	running reading[Running]
 	// kept is the definition that the ledger keeps for the deployment group, runs what that runs, each with when it was read.
 	kept seenDefinition
-	runs seenRuns
-	// announced is what was seen of the announcements of other commands for the deployment group.
-	announced seenAnnouncements
-	// unreserved are the leases whose reservations were given up.
-	unreserved map[lease.ID]bool
+	runs reading[Runs]
+	// announced is true if another command has announced itself for the deployment group.
+	announced reading[bool]
 	// yields is true if the lease waits for no other lease any more, because these wait for it.
 	yields bool
 	// outcome is how the work on the lease has ended, nil before; ended is when that was.
 	outcome *Outcome
 	ended   Stamp
-}
-
-// seenTargets is where hosts are reached, as it was read.
-type seenTargets struct {
-	published render.Published
-	sent      Stamp
-	at        time.Time
 }
 
 // slot is a family of an IP endpoint for which a lease needs an address.
