@@ -46,7 +46,7 @@ func (v view) check(stages [][]Desired) Step {
 			}
 			return v.orGiveBack(s, err)
 		}
-		passed := v.fit(v.w.live(k), true)
+		passed := v.fit(v.w.live(k))
 		if v.past.allowed[k] == passed {
 			continue
 		}
@@ -76,10 +76,10 @@ func (v view) toCheck(stages [][]Desired) (due []Desired, first Key, asks bool) 
 	for _, d := range slices.Concat(stages...) {
 		k := d.key()
 		now := v.w.live(k)
-		if k.Kind == kinds.Namespace || slices.Contains(kinds.Pools, k.Kind) || v.past.fits[k] == v.fit(now, false) {
+		if k.Kind == kinds.Namespace || slices.Contains(kinds.Pools, k.Kind) || v.past.fits[k] == v.fit(now) {
 			continue
 		}
-		if v.past.allowed[k] == v.fit(now, true) || v.past.due[k] == v.fit(now, false) {
+		if v.past.allowed[k] == v.fit(now) || v.past.due[k] == v.fit(now) {
 			due = append(due, d)
 			continue
 		}
@@ -88,10 +88,10 @@ func (v view) toCheck(stages [][]Desired) (due []Desired, first Key, asks bool) 
 			continue
 		}
 		if now.isAsWanted(o, d.Manager) {
-			v.past.fits[k] = v.fit(now, false)
+			v.past.fits[k] = v.fit(now)
 			continue
 		}
-		due, v.past.due[k] = append(due, d), v.fit(now, false)
+		due, v.past.due[k] = append(due, d), v.fit(now)
 	}
 	if len(due) == 0 {
 		return nil, first, false

@@ -56,15 +56,14 @@ type fit struct {
 	wanted   *wanted
 	answered Stamp
 	alone    bool
-	checked  bool
 }
 
-// fit returns the input of such a decision; checked is for that of a dry run.
-func (v view) fit(now seenLive, checked bool) fit {
+// fit returns the input of such a decision.
+func (v view) fit(now seenLive) fit {
 	if now.stale || now.conflict != nil {
 		return fit{answered: -1}
 	}
-	return fit{v.wanted(), now.answered, v.w.Turn.Alone > 0, checked}
+	return fit{v.wanted(), now.answered, v.w.Turn.Alone > 0}
 }
 
 // writeAll writes objects that do not depend on each other. The error is why one of them cannot be written.
@@ -110,13 +109,13 @@ func (v view) writeOne(d Desired) (Step, error) {
 	if r, refused := v.f.refusals[k]; refused {
 		return v.obstructed(d, r)
 	}
-	if v.past.fits[k] == v.fit(now, false) {
+	if v.past.fits[k] == v.fit(now) {
 		return Step{}, nil
 	}
 	o, touch := v.asApplied(d)
 	switch {
 	case !touch && now.isAsWanted(o, d.Manager):
-		v.past.fits[k] = v.fit(now, false)
+		v.past.fits[k] = v.fit(now)
 		return Step{}, nil
 	case isDeleting(now.live) && v.t.Settings.Waits:
 		return v.awaitDeletion(d, now)
