@@ -181,7 +181,7 @@ func (v view) exhausted() Step {
 func (v view) isListOld() bool {
 	old := v.w.listed < v.w.Turn.Alone
 	for name, s := range v.w.seen {
-		c := cmp.Or(s.Claim, v.w.base(name)) // one that was given up is not there any more
+		c := cmp.Or(s.Claim, v.w.Snapshot.Claim(name)) // one that was given up is not there any more
 		old = old || c != nil && c.Kind == state.Address && s.Answered > v.w.listed
 	}
 	return old

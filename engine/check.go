@@ -79,7 +79,7 @@ func (v view) toCheck(stages [][]Desired) (due []Desired, first Key, asks bool) 
 		if k.Kind == kinds.Namespace || slices.Contains(kinds.Pools, k.Kind) || v.past.fits[k] == v.fit(now) {
 			continue
 		}
-		if v.past.allowed[k] == v.fit(now) || v.past.due[k] == v.fit(now) {
+		if v.past.due[k] == v.fit(now) {
 			due = append(due, d)
 			continue
 		}

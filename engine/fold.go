@@ -161,10 +161,6 @@ func (w *World) fail(f *facts, r Request, err error, sent Stamp) {
 	case r.Verb == Look:
 		w.unread[r.On.String()] = reading[error]{err, sent, w.Clock}
 		f.failed = cmp.Or(f.failed, err)
-	case r.Verb == ReadAll && w.Snapshot == nil: // nothing was taken; it would fail for the others, too
-		for _, f := range w.leases {
-			f.failed = cmp.Or(f.failed, err)
-		}
 	case r.Verb == Announce, r.Verb == Undo:
 		w.Turn.Err = cmp.Or(w.Turn.Err, err)
 	case f.failed == nil:

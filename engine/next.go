@@ -26,7 +26,7 @@ func Next(w *World, t *Transaction, place int, m *Memo) Step {
 		return v.giveBack(w.Interrupted)
 	case v.f.failed != nil:
 		return v.giveBack(v.f.failed)
-	case w.Snapshot == nil, w.Turn.Met:
+	case w.Turn.Met:
 		return do(Request{Verb: ReadAll, Why: "who holds what, and what serves"})
 	case v.want.Release == nil && w.Snapshot.ClosedBy != "" || w.Turn.Closing && len(v.f.taken) > 0:
 		return v.giveBack(&report.ClosingError{Namespace: t.Settings.Config.LedgerNamespace})
@@ -183,11 +183,7 @@ func (v view) end(err error) Step {
 	if events := v.untold(); len(events) > 0 {
 		return Step{Tells: events}
 	}
-	o := &Outcome{Err: err, Unfinished: err != nil && v.isUnfinished()}
-	if v.w.Snapshot == nil {
-		return Step{Outcome: o}
-	}
-	o.Rest = v.rest()
+	o := &Outcome{Err: err, Unfinished: err != nil && v.isUnfinished(), Rest: v.rest()}
 	if v.want.Apply != nil && v.wanted().err == nil {
 		handled, stuck := v.handledRecords()
 		records, _ := v.dns()

@@ -312,7 +312,7 @@ func (v view) keeps(name string) error {
 		return nil
 	}
 	kind, thing := state.Host, name
-	if c := cmp.Or(s.Claim, v.w.base(name)); c != nil {
+	if c := cmp.Or(s.Claim, v.w.Snapshot.Claim(name)); c != nil {
 		kind, thing = c.Kind, c.Thing
 	}
 	return fmt.Errorf("%s %s could not be given back: %w", kind, thing, err)

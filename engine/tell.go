@@ -50,20 +50,15 @@ func (v view) tell(stage []Desired) (events []Event) {
 }
 
 // untold tells what a lease has written of a stage that it has not written as a whole.
-func (v view) untold() (events []Event) {
-	if !v.writes() || v.w.Snapshot == nil || v.wanted().err != nil {
+func (v view) untold() []Event {
+	if !v.writes() || v.wanted().err != nil {
 		return nil
 	}
 	stages := v.stages
 	if v.want.Move != nil {
 		stages = func() [][]Desired { return movedStages(v.want.Move.Routes) }
 	}
-	for _, d := range slices.Concat(stages()...) {
-		if did := v.f.done[d.key()]; did.action != "" && !did.told {
-			events = append(events, Event{Action: did.action, Of: d.key(), Message: d.Message})
-		}
-	}
-	return events
+	return slices.DeleteFunc(v.tell(slices.Concat(stages()...)), func(e Event) bool { return v.f.done[e.Of].action == "" })
 }
 
 // doneByOther returns what another lease has done with an object that leases share.

@@ -72,7 +72,7 @@ type World struct {
 	// Time is by the API server's clock, Clock by a steady one. Both are passed in.
 	Time, Clock time.Time
 	Turn        Turn
-	// Snapshot is what was read of everything last; nil before.
+	// Snapshot is what was read of everything last. That comes first (ReadAll).
 	Snapshot *observed.Snapshot
 	// Interrupted is set once the user has interrupted the command.
 	Interrupted error
@@ -146,14 +146,6 @@ func (w *World) Send() Stamp {
 	return w.now
 }
 
-// base returns a claim as it was listed with the objects, nil if there was none.
-func (w *World) base(name string) *state.Claim {
-	if w.Snapshot == nil {
-		return nil
-	}
-	return w.Snapshot.Claim(name)
-}
-
 // Claim returns a claim as it was seen last, nil if there was none.
 func (w *World) Claim(name string) *state.Claim { return w.see(name).Claim }
 
@@ -161,7 +153,7 @@ func (w *World) Claim(name string) *state.Claim { return w.see(name).Claim }
 func (w *World) see(name string) Seen {
 	s, known := w.seen[name]
 	if !known {
-		s = Seen{Claim: w.base(name), Sent: w.read, Answered: w.read, Read: w.read}
+		s = Seen{Claim: w.Snapshot.Claim(name), Sent: w.read, Answered: w.read, Read: w.read}
 	}
 	for kind, all := range w.lists {
 		if all.byName[name] != nil || s.Claim != nil && s.Claim.Kind == kind {
@@ -233,10 +225,8 @@ func (w *World) claimsOf(g lease.Group) (out []*state.Claim) {
 			out = append(out, c)
 		}
 	}
-	if w.Snapshot != nil {
-		for _, c := range w.Snapshot.Claims.Held(g) {
-			add(c.Name())
-		}
+	for _, c := range w.Snapshot.Claims.Held(g) {
+		add(c.Name())
 	}
 	for name := range w.owned[g] {
 		add(name)
