@@ -162,10 +162,7 @@ func (v view) onlyAwaits(s Step) bool {
 
 // going returns the routes that go.
 func (v view) going() []Moving {
-	switch {
-	case v.want.Move == nil:
-		return nil
-	case v.want.Move.Awaits:
+	if v.want.Move.Awaits {
 		return v.want.Move.Routes
 	}
 	if v.memo.going == nil {

@@ -47,14 +47,14 @@ func (v view) thing(name string) (h state.Hold, asked bool) {
 
 // goes reports whether the group gives up its entry of a claim, by a reading of everything that the owner has.
 func (v view) goes(of *observed.Snapshot, c *state.Claim, p state.Part) bool {
-	if v.want.Release != nil || v.want.Apply != nil {
-		if !v.drops(c, p) {
-			return false
-		}
-		by, _ := v.servedBy(of, c, p)
-		return len(by) == 0 || v.fixes() != nil
+	switch {
+	case !v.drops(c, p):
+		return false
+	case v.want.Release == nil && v.want.Apply == nil:
+		return of.Unserved(v.id, c, p)
 	}
-	return v.want.Prune && !v.wantsPart(c, p) && of.Unserved(v.id, c, p)
+	by, _ := v.servedBy(of, c, p)
+	return len(by) == 0 || v.fixes() != nil
 }
 
 // prune gives up what the deployment group holds, the lease does not ask for and nothing serves: the hosts of it at once. That rests on a

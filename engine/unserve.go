@@ -79,18 +79,13 @@ func (v view) strays() (out []observed.Object) {
 	if v.want.Apply == nil {
 		return nil
 	}
-	of, known := v.reading().is, map[types.UID]bool{}
+	of := v.reading().is
 	for _, h := range v.things {
 		c := v.w.Claim(h.Name())
-		if c == nil {
-			continue
-		}
 		for _, o := range of.Serving(h.Name()) {
-			if o.Group == v.group || known[o.UID()] || !v.removes(o.Group, c) || v.defines(o) || of.Operators.Moves(o) || v.isStaying(o) ||
-				!v.isStray(o, h.Name()) {
-				continue
+			if c != nil && o.Group != v.group && v.removes(o.Group, c) && !v.defines(o) && !of.Operators.Moves(o) && !v.isStaying(o) && v.isStray(o, h.Name()) {
+				out = append(out, o)
 			}
-			known[o.UID()], out = true, append(out, o)
 		}
 	}
 	return out

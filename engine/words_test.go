@@ -57,8 +57,8 @@ func (l *ledger) want(words []string) engine.Want {
 		want.Release = l.fixes(id, words[2:])
 		return want
 	case "release":
-		things := slices.DeleteFunc(slices.Clone(words[2:]), func(word string) bool { return word == "named" || word == "emptied" })
-		want.Release = &engine.Release{Choice: state.NewChoice(things), Emptied: slices.Contains(words, "emptied")}
+		things := slices.DeleteFunc(slices.Clone(words[2:]), func(word string) bool { return slices.Contains([]string{"named", "emptied", "strays"}, word) })
+		want.Release = &engine.Release{Choice: state.NewChoice(things), Emptied: slices.Contains(words, "emptied"), Strays: slices.Contains(words, "strays")}
 		if slices.Contains(words, "named") {
 			want.Release.Named = []lease.ID{id}
 		}
