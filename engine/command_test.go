@@ -222,8 +222,9 @@ func (c *command) decide() *decision {
 	for _, i := range c.plan.Order() {
 		for w.Outcome(i) == nil {
 			s, again := c.ledger.pure.next(c, i), false
+			tells := w.Untold(s.Tells)
 			if learn(func(w *engine.World) { again = w.Decide(i, s) }); again {
-				for _, e := range s.Tells {
+				for _, e := range tells {
 					if c.tell != nil {
 						c.tell(e)
 					}

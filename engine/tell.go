@@ -16,8 +16,19 @@ func (v view) tells(events ...Event) Step {
 	return Step{Tells: slices.DeleteFunc(events, func(e Event) bool { return v.f.told[e.Once] })}
 }
 
-// tell tells what became of objects of a stage, in their order, once all of them are as wanted. Of an object that leases share, one
-// lease tells it; a plan has it for each that needs it.
+// Untold returns events without what a person was told of an object that leases share: one lease tells it, a plan has it for each that needs it.
+func (w *World) Untold(events []Event) []Event {
+	out := slices.Clone(events)
+	for i, e := range out {
+		if e.Action == report.Unchanged && slices.Contains(kinds.Pools, e.Of.Kind) && w.told[e.Of] {
+			out[i].Action = ""
+		}
+	}
+	return out
+}
+
+// tell tells what became of objects of a stage, in their order, once all of them are as wanted. Of an object that another lease has written,
+// that one tells it.
 func (v view) tell(stage []Desired) (events []Event) {
 	for _, d := range stage {
 		k := d.key()
@@ -40,7 +51,7 @@ func (v view) tell(stage []Desired) (events []Event) {
 		}
 		if !known && shared {
 			by := v.doneByOther(k)
-			if e.Changes = by.changes; by.action != "" || v.w.told[k] {
+			if e.Changes = by.changes; by.action != "" {
 				e.Action = ""
 			}
 		}

@@ -57,31 +57,31 @@ func (l *loop) wake(chosen func(engine.Step) bool) {
 	}
 }
 
-// decide asks for the next steps of the leases about which something new is known.
+// decide asks for the next steps of the leases about which something new is known, until nothing more is decided.
 func (l *loop) decide() {
 	l.tick()
-	for again := true; again; {
-		again = false
-		steps := ahead(slices.DeleteFunc(slices.Clone(l.plan.Order()), func(i int) bool { return !l.isDue(i) }), l.next)
-		for _, i := range l.plan.Order() {
-			if !l.isDue(i) {
-				continue
-			}
-			l.due[i] = false
+	for {
+		due := slices.DeleteFunc(slices.Clone(l.plan.Order()), func(i int) bool { return !l.isDue(i) })
+		if len(due) == 0 {
+			return
+		}
+		steps := ahead(due, l.next)
+		for _, i := range due {
 			s, known := steps[i]
 			if !known || s.Wait != "" { // for a lease before it, which may have ended, or have picked its addresses, meanwhile
 				s = l.next(i)
 			}
-			for l.world.Decide(i, s) {
-				if l.tellAll(i, s.Tells); len(s.Picks) > 0 {
-					l.wake(func(s engine.Step) bool { return s.Wait != "" })
-					again = true
-				}
-				s = l.next(i)
+			tells := l.world.Untold(s.Tells)
+			if l.due[i] = l.world.Decide(i, s); l.due[i] {
+				l.tellAll(i, tells)
+			} else {
+				l.steps[i] = s
 			}
-			if l.steps[i] = s; s.Outcome != nil {
+			switch {
+			case s.Outcome != nil:
 				l.end(i, s.Outcome)
-				again = true
+			case len(s.Picks) > 0:
+				l.wake(func(s engine.Step) bool { return s.Wait != "" })
 			}
 		}
 	}
