@@ -223,12 +223,13 @@ func (c *command) decide() *decision {
 		for w.Outcome(i) == nil {
 			s, again := c.ledger.pure.next(c, i), false
 			tells := w.Untold(s.Tells)
-			if learn(func(w *engine.World) { again = w.Decide(i, s) }); again {
-				for _, e := range tells {
-					if c.tell != nil {
-						c.tell(e)
-					}
+			learn(func(w *engine.World) { again = w.Decide(i, s) })
+			for _, e := range tells {
+				if c.tell != nil {
+					c.tell(e)
 				}
+			}
+			if again {
 				continue
 			}
 			switch {

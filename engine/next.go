@@ -41,6 +41,8 @@ func Next(w *World, t *Transaction, place int, m *Memo) Step {
 		switch {
 		case s.idle():
 			continue
+		case len(v.memo.tells) > 0:
+			return v.limited(Step{Tells: v.memo.tells})
 		case w.Turn.Alone == 0 && !s.mayBeEarly() && !v.onlyAwaits(s):
 			return do(Request{Verb: Announce, Why: "nobody else is to write for the deployment"})
 		case s.removes(): // the tenant may have asked for it again while the lease was written
@@ -50,7 +52,12 @@ func Next(w *World, t *Transaction, place int, m *Memo) Step {
 		}
 		return s
 	}
-	return v.end(v.unserved())
+	s := v.limited(Step{Tells: v.memo.tells})
+	if end := v.end(v.unserved()); len(s.Tells) == 0 && s.idle() || len(s.Tells) > 0 && end.Outcome != nil {
+		end.Tells = append(s.Tells, end.Tells...)
+		return end
+	}
+	return s
 }
 
 // parts are what a lease does. The first one that has something to do is next, so their order is the design: no name is served without

@@ -213,8 +213,10 @@ type memo struct {
 	named   []*state.Claim
 	isNamed map[string]bool
 	going   []Moving
-	dns     *render.DNS
-	dnsErr  error
+	// tells are what became of the objects that the lease writes, once all are as wanted. They are told before anything else is done.
+	tells  []Event
+	dns    *render.DNS
+	dnsErr error
 }
 
 func viewOf(w *World, t *Transaction, place int, m *Memo) view {
@@ -332,7 +334,7 @@ func textOf(h state.Hold, p state.Part) string {
 	return lease.HostPath(h.Thing, p.Path)
 }
 
-// Decide records the decisions of a step. It reports whether there were any: then Next is to be called again.
+// Decide records the decisions of a step. It reports whether there were any, and the work has not ended: then Next is to be called again.
 func (w *World) Decide(place int, s Step) bool {
 	f := w.leases[place]
 	for at, a := range s.Picks {
@@ -370,7 +372,7 @@ func (w *World) Decide(place int, s Step) bool {
 	if s.Budgeted && f.began.IsZero() {
 		f.began = w.Clock
 	}
-	return s.decides()
+	return s.decides() && s.Outcome == nil
 }
 
 // End records how the work on a lease has ended.

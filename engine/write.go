@@ -42,7 +42,8 @@ func (v view) write() Step {
 	for _, of := range kinds.Stages {
 		events = append(events, v.tellLeft(of)...)
 	}
-	return Step{Tells: events}
+	v.memo.tells = events
+	return Step{}
 }
 
 // writes reports whether the lease writes objects.

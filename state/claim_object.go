@@ -1,7 +1,6 @@
 package state
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -286,8 +285,13 @@ const WhileTurned = "2199-12-31T23:59:59Z"
 
 // RouteKey returns the annotation key of a path of a host. The root path is "" or "/".
 func RouteKey(path string) string {
-	return routePrefix + lease.Hash(cmp.Or(path, "/"))
+	if path == "" || path == "/" { // of nearly all routes
+		return rootKey
+	}
+	return routePrefix + lease.Hash(path)
 }
+
+var rootKey = routePrefix + lease.Hash("/")
 
 // PortKey returns the annotation key of a port of an address.
 func PortKey(protocol lease.Protocol, port uint16) string {

@@ -72,9 +72,8 @@ func (l *loop) decide() {
 				s = l.next(i)
 			}
 			tells := l.world.Untold(s.Tells)
-			if l.due[i] = l.world.Decide(i, s); l.due[i] {
-				l.tellAll(i, tells)
-			} else {
+			l.due[i] = l.world.Decide(i, s)
+			if l.tellAll(i, tells); !l.due[i] {
 				l.steps[i] = s
 			}
 			switch {

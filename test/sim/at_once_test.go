@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -92,33 +93,59 @@ func sixteenAtOnce(t *testing.T) {
 	routes("ingresses", 0)
 }
 
-// Of what leases share, one of them tells.
-func TestSharedPoolIsToldOnce(t *testing.T) {
+// Three leases tell of each of their objects once, whatever was done with it, and one of them of the pool that they share.
+func TestEachObjectIsToldOnce(t *testing.T) {
 	t.Parallel()
 	server := furnished(t)
-	var defs []*lease.Definition
+	var defs, fewer []*lease.Definition
 	for _, owner := range []string{"a", "b", "c"} {
 		c := &invocation{id: leaseOf(owner, 100), hosts: []string{owner + ".example.com"}, endpoint: true}
+		fewer = append(fewer, c.definition())
+		c.hosts = append(c.hosts, owner+".example.org")
 		defs = append(defs, c.definition())
 		addNamespace(t, server, c.id.Namespace())
 	}
-	told := map[string]int{}
-	opts := command.Options{Config: settings(), Prune: true, Concurrency: 16, Report: func(e report.Event) {
-		if strings.HasPrefix(e.Name, "akash-net-") {
-			told[fmt.Sprint(e.Action, " ", e.Kind)]++
+	var told []string
+	opts := command.Options{Config: settings(), Prune: true, Concurrency: 16, Report: func(e report.Event) { told = append(told, fmt.Sprint(e.Action, " ", e.Kind)) }}
+	for _, of := range []struct {
+		what, pool, other string
+		want              map[string]int // of routes and ProviderHosts
+		defs              []*lease.Definition
+	}{
+		{"new", "created", "created", map[string]int{"created ingress": 6, "created providerhost": 6}, defs},
+		{"unchanged", "unchanged", "unchanged", map[string]int{"unchanged ingress": 6, "unchanged providerhost": 6}, defs},
+		{"without routes", "unchanged", "unchanged", map[string]int{"created ingress": 6, "unchanged providerhost": 6}, defs},
+		{"a host goes", "unchanged", "configured", map[string]int{"configured ingress": 3, "configured providerhost": 3, "pruned ingress": 3, "pruned providerhost": 3}, fewer},
+	} {
+		if of.what == "without routes" {
+			for _, o := range server.Objects("ingresses") {
+				deleteObject(t, server, "/apis/networking.k8s.io/v1/namespaces/"+o.GetNamespace()+"/ingresses/"+o.GetName())
+			}
 		}
-	}}
-	for range 2 {
-		if err := apply.New(connected(t, server.RoundTrip), opts).Apply(t.Context(), defs); err != nil {
+		told = nil
+		if err := apply.New(connected(t, server.RoundTrip), opts).Apply(t.Context(), of.defs); err != nil {
 			t.Fatal(err)
 		}
-		for _, o := range server.Objects("ingresses") { // so that the second one has its turn
-			deleteObject(t, server, "/apis/networking.k8s.io/v1/namespaces/"+o.GetNamespace()+"/ingresses/"+o.GetName())
+		times := map[string]int{}
+		for _, one := range told {
+			first := map[bool]string{false: of.other + " providerhost", true: "configured ingress"}[strings.HasPrefix(one, "pruned ")]
+			if times[one]++; strings.HasSuffix(one, " ingress") && times[first] == 0 {
+				t.Errorf("%s: %s is told of before what was written before it", of.what, one)
+			}
 		}
-	}
-	want := map[string]int{"created ipaddresspool": 1, "created l2advertisement": 1, "unchanged ipaddresspool": 1, "unchanged l2advertisement": 1}
-	if diff := cmp.Diff(want, told); diff != "" {
-		t.Error(diff)
+		for _, kind := range []string{"providerleasedip", "service"} {
+			of.want[of.other+" "+kind] = 3
+		}
+		for _, kind := range []string{"ipaddresspool", "l2advertisement"} {
+			of.want[of.pool+" "+kind] = 1
+		}
+		maps.DeleteFunc(times, func(one string, _ int) bool {
+			_, known := of.want[one]
+			return !known && (strings.HasSuffix(one, " host") || strings.HasSuffix(one, " address") || strings.HasSuffix(one, " lease"))
+		})
+		if diff := cmp.Diff(of.want, times); diff != "" {
+			t.Errorf("%s (-want +told):\n%s", of.what, diff)
+		}
 	}
 }
 
