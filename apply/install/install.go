@@ -89,9 +89,12 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 		if was, err = i.Cluster.ConfigMap(ctx, i.Config.LedgerNamespace); err != nil {
 			return err
 		}
-		if err := i.checkConfig(ctx, was); err != nil {
-			return err
-		}
+		err = i.checkConfig(ctx, was)
+	} else {
+		err = i.checkLedger(ctx, nil)
+	}
+	if err != nil {
+		return err
 	}
 	if guard == GuardOn {
 		if err := i.dropStrict(ctx); err != nil {

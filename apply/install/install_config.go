@@ -27,7 +27,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// LedgerLeftError reports that a configuration names another ledger while the former one records who holds what.
+// LedgerLeftError reports that a configuration names another ledger than the one that records who holds what: a cluster has one. Commands on
+// the other would call what is served unclaimed, and repair would claim it.
 type LedgerLeftError struct {
 	// Former and New are the namespaces of the ledgers.
 	Former, New          string
@@ -45,23 +46,39 @@ func (*LedgerLeftError) ExitCode() int { return report.ExitHeld }
 
 // checkConfig returns why a configuration must not replace that in the ConfigMap; nil is none.
 func (i *Installer) checkConfig(ctx context.Context, live *unstructured.Unstructured) error {
-	was := config.Default() // for one that cannot be read
-	if text, place, err := cluster.ConfigText(live); err == nil {
-		if cfg, _, _ := config.Read(strings.NewReader(text), place); cfg != nil {
-			was = cfg
-		}
-	}
-	if live != nil && was.LedgerNamespace != i.Config.LedgerNamespace {
-		former := Installer{Cluster: i.Cluster, Config: was}
-		claims, reservations, err := former.recorded(ctx)
-		if err != nil {
-			return err
-		}
-		if len(claims)+len(reservations) > 0 {
-			return &LedgerLeftError{Former: was.LedgerNamespace, New: i.Config.LedgerNamespace, Claims: len(claims), Reservations: len(reservations)}
-		}
+	if err := i.checkLedger(ctx, live); err != nil {
+		return err
 	}
 	return i.checkAddresses(ctx, live)
+}
+
+// checkLedger returns a LedgerLeftError if a ledger in another namespace records anything. Who may not look everywhere looks where the
+// ConfigMap is, if there is one.
+func (i *Installer) checkLedger(ctx context.Context, live *unstructured.Unstructured) error {
+	recorded := metav1.ListOptions{LabelSelector: state.LabelKind}
+	others, err := cluster.ListMetas(ctx, i.Cluster, cluster.Leases, "", recorded, func(m *metav1.ObjectMeta) (string, bool) {
+		return m.Namespace, m.Namespace != i.Config.LedgerNamespace
+	})
+	switch {
+	case apierrors.IsForbidden(err) && live != nil && live.GetNamespace() != i.Config.LedgerNamespace:
+		others = []string{live.GetNamespace()}
+	case apierrors.IsForbidden(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	slices.Sort(others)
+	for _, namespace := range slices.Compact(others) {
+		cfg := *i.Config
+		cfg.LedgerNamespace = namespace
+		former := Installer{Cluster: i.Cluster, Config: &cfg}
+		if claims, reservations, err := former.recorded(ctx); err != nil {
+			return err
+		} else if len(claims)+len(reservations) > 0 {
+			return &LedgerLeftError{Former: namespace, New: i.Config.LedgerNamespace, Claims: len(claims), Reservations: len(reservations)}
+		}
+	}
+	return nil
 }
 
 // fitMetalLB sets the prefix of MetalLB's annotations in the default configuration to that which the installed MetalLB wants. Of a document

@@ -131,7 +131,13 @@ func TestInstallAndUninstall(t *testing.T) {
 	c.do(t, 3, "apply", "-f", address).Says(t, "no address can be leased: the provider's configuration has no ip.ranges")
 	c.do(t, 0, "apply", "-f", definition)
 	c.do(t, 1, "uninstall").Says(t, "the ledger has 1 claim, ", "nothing was removed", "--force")
+	second := configure(t, "ledgerNamespace: second")
+	c.do(t, 4, "install", "--config", second).Says(t, "the configuration names the ledger of namespace second, and that of namespace akash-net is not empty (claims: 1,", "Nothing was changed")
+	if c.get(t, namespaces, "", "second") != nil {
+		t.Error("a second ledger was installed beside one that is not empty")
+	}
 	released()
+	c.do(t, 0, "install", "--dry-run=server", "--config", second)
 	c.do(t, 0, "uninstall", "--dry-run=server")
 	if c.get(t, namespaces, "", ledger) == nil || c.get(t, clusterRoles, "", "akash-net-operator") == nil {
 		t.Error("the refused uninstall, or its dry run, has removed something")
