@@ -84,16 +84,15 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 	if err != nil {
 		return err
 	}
-	var was *unstructured.Unstructured
-	if document != "" {
-		if was, err = i.Cluster.ConfigMap(ctx, i.Config.LedgerNamespace); err != nil {
-			return err
-		}
-		err = i.checkConfig(ctx, was)
-	} else {
-		err = i.checkLedger(ctx, nil)
-	}
+	was, err := i.Cluster.ConfigMap(ctx, i.Config.LedgerNamespace)
 	if err != nil {
+		return err
+	}
+	check := i.checkLedger
+	if document != "" {
+		check = i.checkConfig
+	}
+	if err := check(ctx, was); err != nil {
 		return err
 	}
 	if guard == GuardOn {
@@ -102,7 +101,7 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 		}
 	}
 	for _, o := range objects {
-		if o.GetKind() == "ConfigMap" && was != nil {
+		if o.GetKind() == "ConfigMap" && was != nil && document != "" {
 			err = i.replaceConfig(ctx, was, o, document)
 		} else {
 			err = i.installObject(ctx, o, document)

@@ -52,15 +52,18 @@ func (i *Installer) checkConfig(ctx context.Context, live *unstructured.Unstruct
 	return i.checkAddresses(ctx, live)
 }
 
-// checkLedger returns a LedgerLeftError if a ledger in another namespace records anything. Who may not look everywhere looks where the
-// ConfigMap is, if there is one.
+// checkLedger returns a LedgerLeftError if a ledger in another namespace records anything, unless the ledger is installed: nobody's Leases
+// elsewhere are in the way of an upgrade. A ledger is where a configuration is. Who may not look everywhere looks where the ConfigMap is.
 func (i *Installer) checkLedger(ctx context.Context, live *unstructured.Unstructured) error {
+	if live != nil && live.GetNamespace() == i.Config.LedgerNamespace {
+		return nil
+	}
 	recorded := metav1.ListOptions{LabelSelector: state.LabelKind}
 	others, err := cluster.ListMetas(ctx, i.Cluster, cluster.Leases, "", recorded, func(m *metav1.ObjectMeta) (string, bool) {
 		return m.Namespace, m.Namespace != i.Config.LedgerNamespace
 	})
 	switch {
-	case apierrors.IsForbidden(err) && live != nil && live.GetNamespace() != i.Config.LedgerNamespace:
+	case apierrors.IsForbidden(err) && live != nil:
 		others = []string{live.GetNamespace()}
 	case apierrors.IsForbidden(err):
 		return nil
@@ -69,6 +72,11 @@ func (i *Installer) checkLedger(ctx context.Context, live *unstructured.Unstruct
 	}
 	slices.Sort(others)
 	for _, namespace := range slices.Compact(others) {
+		if its, err := i.Cluster.ConfigMap(ctx, namespace); err != nil {
+			return err
+		} else if its == nil {
+			continue
+		}
 		cfg := *i.Config
 		cfg.LedgerNamespace = namespace
 		former := Installer{Cluster: i.Cluster, Config: &cfg}

@@ -136,6 +136,9 @@ func TestInstallAndUninstall(t *testing.T) {
 	if c.get(t, namespaces, "", "second") != nil {
 		t.Error("a second ledger was installed beside one that is not empty")
 	}
+	c.create(t, namespaces, `{apiVersion: v1, kind: Namespace, metadata: {name: forged}}`)
+	c.create(t, claims, `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: x, namespace: forged, labels: {net.akash.network/kind: host}}}`)
+	c.do(t, 0, "install") // nobody's Lease elsewhere is in its way
 	released()
 	c.do(t, 0, "install", "--dry-run=server", "--config", second)
 	c.do(t, 0, "uninstall", "--dry-run=server")
