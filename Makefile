@@ -56,18 +56,32 @@ programs:
 	@ln -sf kubectl-akash_net "$(BINARIES)/kubectl_complete-akash_net"
 	@rm -f $(TIMES)
 
+# The packages that use a control plane which they do not kill. They share one, and so run one after another.
+SUITES = grep -rlE 'harness\.Main\(|testbed\.Join' --include '*_test.go' test | xargs grep -L 'Own: true' | xargs -n 1 dirname | sort -u | sed "s|^|$$(go list -m)/|"
+
 .PHONY: test
 test: programs ## lint, then the tests: unit, golden files, scripts, and end to end on a real control plane; builds that at first
-	@status=0; race="$$(go list $(RACE))"; rest="$$(go list ./... | grep -vxF "$$race")"; \
-	slow="$$(go list ./test/commands ./test/sim ./test/akash)"; rest="$$slow $$(grep -vxF "$$slow" <<<"$$rest")"; \
+	@status=0; race="$$(go list $(RACE))"; suites="$$($(SUITES))"; \
+	echo "go test, the packages that share a control plane, one after another"; \
+	$(TESTBED) share make --no-print-directory suites & shared=$$!; \
+	renice -n 10 $$$$ >/dev/null; \
 	echo "golangci-lint run ./..."; ($(LINT)) || status=1; \
-	echo "go test, all packages that the race detector does not watch"; $(GOTEST) -timeout 15m $$rest | $(RECORD) || status=1; \
-	echo "go test, the packages of test/apart, which wait a lot, and go test $(RACEFLAG)"; \
-	{ $(TESTAPART) -timeout 15m ./... | $(RECORD); } & apart=$$!; \
+	echo "go test, all other packages that the race detector does not watch"; \
+	$(GOTEST) -timeout 15m $$(go list ./... | grep -vxF "$$race"$$'\n'"$$suites") | $(RECORD) || status=1; \
+	$(TESTAPART) -timeout 15m $$(cd test/apart && go list ./... | grep -vxF "$$suites") | $(RECORD) || status=1; \
+	echo "go test $(RACEFLAG)"; \
 	CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 15m $$race | $(RECORD) || status=1; \
 	CGO_ENABLED=1 $(GOTEST) $(RACEFLAG) -timeout 15m $(RACESIM) | $(RECORD) || status=1; \
 	echo "go test, the benchmarks at their smallest sizes"; $(GOTEST) -timeout 5m -run '^$$' -bench . -benchtime 1x ./bench -smallest | $(RECORD) || status=1; \
-	wait $$apart || status=1; \
+	wait $$shared || status=1; \
+	exit $$status
+
+# What testbed share runs.
+.PHONY: suites
+suites:
+	@status=0; suites="$$($(SUITES))"; \
+	$(GOTEST) -p 1 -timeout 15m $$(grep -v /test/apart/ <<<"$$suites") | $(RECORD) || status=1; \
+	$(TESTAPART) -p 1 -timeout 15m $$(grep /test/apart/ <<<"$$suites") | $(RECORD) || status=1; \
 	exit $$status
 
 .PHONY: test-times

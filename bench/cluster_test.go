@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	"net/url"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -107,51 +105,13 @@ func (c *cluster) run(name string, args ...string) program {
 	return program{name: name, args: args, kubeconfig: c.Kubeconfig}
 }
 
-// pair is a key of etcd with its value.
-type pair struct{ Key, Value []byte }
-
-// below returns the keys that begin with a prefix, as etcd has them.
-func below(prefix string) map[string][]byte {
-	end := []byte("/registry/" + prefix)
-	end[len(end)-1]++
-	return map[string][]byte{"key": []byte("/registry/" + prefix), "range_end": end}
-}
-
-// etcd asks etcd, beside the API server, which hears of changes as of its own.
-func (c *cluster) etcd(b *testing.B, what string, body, answer any) {
-	b.Helper()
-	text, err := json.Marshal(body)
-	check(b, err)
-	q, err := http.NewRequestWithContext(b.Context(), http.MethodPost, c.Etcd+"/v3/kv/"+what, bytes.NewReader(text))
-	check(b, err)
-	out, err := http.DefaultClient.Do(q)
-	check(b, err)
-	text, err = io.ReadAll(out.Body)
-	check(b, errors.Join(err, out.Body.Close(), json.Unmarshal(text, answer)))
-	if out.StatusCode != http.StatusOK {
-		b.Fatalf("etcd: %s", text)
-	}
-}
-
-// change makes changes of one kind, which take a tenth of the time that the API server needs for them.
-func (c *cluster) change(b *testing.B, operation string, all []map[string][]byte) {
-	b.Helper()
-	for some := range slices.Chunk(all, 100) {
-		var changes []any
-		for _, fields := range some {
-			changes = append(changes, map[string]any{operation: fields})
-		}
-		c.etcd(b, "txn", map[string]any{"success": changes}, &struct{}{})
-	}
-}
-
 // stored returns what is stored below prefixes.
-func (c *cluster) stored(b *testing.B, prefixes ...string) (all []pair) {
+func (c *cluster) stored(b *testing.B, prefixes ...string) (all []testbed.Pair) {
 	b.Helper()
 	for _, prefix := range prefixes {
-		var answer struct{ Kvs []pair }
-		c.etcd(b, "range", below(prefix), &answer)
-		all = append(all, answer.Kvs...)
+		some, err := c.Stored(b.Context(), prefix)
+		check(b, err)
+		all = append(all, some...)
 	}
 	return all
 }
@@ -160,7 +120,7 @@ var uid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 // spread stores copies of what is stored of number 0 for the numbers from first to n. names are the texts by which one differs from another, all
 // equally long: so it does not matter how objects are encoded.
-func (c *cluster) spread(b *testing.B, model []pair, first, n int, names func(i int) []string) {
+func (c *cluster) spread(b *testing.B, model []testbed.Pair, first, n int, names func(i int) []string) {
 	b.Helper()
 	var all []map[string][]byte
 	zero := names(0)
@@ -175,7 +135,7 @@ func (c *cluster) spread(b *testing.B, model []pair, first, n int, names func(i 
 			all = append(all, map[string][]byte{"key": []byte(with.Replace(string(one.Key))), "value": []byte(with.Replace(value))})
 		}
 	}
-	c.change(b, "requestPut", all)
+	check(b, c.Store(b.Context(), "requestPut", all))
 }
 
 // namesOf are the texts by which one lease differs from another.
@@ -198,9 +158,9 @@ func (c *cluster) clear(b *testing.B, n int) {
 	}
 	var all []map[string][]byte
 	for _, prefix := range prefixes {
-		all = append(all, below(prefix))
+		all = append(all, testbed.Below(prefix))
 	}
-	c.change(b, "requestDeleteRange", all)
+	check(b, c.Store(b.Context(), "requestDeleteRange", all))
 }
 
 // request is one request as it reached the API server.

@@ -1,12 +1,12 @@
 // Package testbed gives Go tests a real control plane: etcd and kube-apiserver by way of envtest,
 // and when asked kube-controller-manager and MetalLB's controller. `make testbed` builds them.
 //
-// One control plane serves a test package:
+// One control plane serves a test package, or several that share it one after another:
 //
 //	var plane *testbed.ControlPlane
 //
 //	func TestMain(m *testing.M) {
-//		os.Exit(testbed.Main(m, func(ctx context.Context, p *testbed.ControlPlane) error {
+//		os.Exit(testbed.Main(m, testbed.Join, func(ctx context.Context, p *testbed.ControlPlane) error {
 //			plane = p
 //			return p.StartMetalLB(ctx)
 //		}))
@@ -28,7 +28,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
-	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,15 +55,20 @@ type ControlPlane struct {
 	// Dir is a folder of this control plane's that Stop removes: data, certificates, logs.
 	Dir string
 
-	env      *envtest.Environment
+	server   *rest.Config         // without a user
+	env      *envtest.Environment // nil where another process has started it
+	leave    func()               // ends the use of what is shared; may be nil
 	children *children
 	added    atomic.Int32 // users
 }
 
-// Main starts a control plane, hands it to setup (which may be nil), runs the package's tests and
+// Tests are the tests of a package, as *testing.M has them: Run returns the exit code.
+type Tests interface{ Run() int }
+
+// Main begins a control plane (Start, Join), hands it to setup (which may be nil), runs the package's tests and
 // ends the control plane, also when the tests are interrupted. It returns the exit code. On a machine where no control plane was built it
 // says how to build one, and runs nothing.
-func Main(m *testing.M, setup func(context.Context, *ControlPlane) error) int {
+func Main(m Tests, begin func(context.Context) (*ControlPlane, error), setup func(context.Context, *ControlPlane) error) int {
 	flag.Parse()
 	if list := flag.Lookup("test.list"); list != nil && list.Value.String() != "" {
 		return m.Run() // names tests, runs none
@@ -75,7 +79,7 @@ func Main(m *testing.M, setup func(context.Context, *ControlPlane) error) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	plane, err := Start(ctx)
+	plane, err := begin(ctx)
 	if err == nil && setup != nil {
 		err = setup(ctx, plane)
 	}
@@ -101,18 +105,32 @@ func Main(m *testing.M, setup func(context.Context, *ControlPlane) error) int {
 // Start starts etcd and kube-apiserver: RBAC, Services of both address families, loopback only,
 // ready when it returns. Stop ends it; should this process die first, its children die too.
 func Start(ctx context.Context) (*ControlPlane, error) {
-	dir, err := os.MkdirTemp("", "akash-net-testbed-")
+	plane, err := newPlane()
 	if err != nil {
-		return nil, err
-	}
-	plane := &ControlPlane{Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig")}
-	if plane.children, err = watchChildren(dir); err != nil {
 		return plane, err
 	}
 	if err := plane.start(ctx); err != nil {
 		return plane, fmt.Errorf("starting the control plane: %w", err)
 	}
 	return plane, nil
+}
+
+// newPlane returns a control plane with its folder, of which nothing runs yet.
+func newPlane() (*ControlPlane, error) {
+	dir, err := os.MkdirTemp("", "akash-net-testbed-")
+	if err != nil {
+		return nil, err
+	}
+	plane := &ControlPlane{Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig")}
+	plane.children, err = watchChildren(dir)
+	return plane, err
+}
+
+// serves notes where the API server and etcd answer.
+func (p *ControlPlane) serves(server *rest.Config, etcd string) (err error) {
+	p.server, p.Etcd = server, etcd
+	p.Config, err = p.as("admin", p.Kubeconfig)
+	return err
 }
 
 func (p *ControlPlane) start(ctx context.Context) error {
@@ -150,9 +168,7 @@ func (p *ControlPlane) start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p.Etcd = env.ControlPlane.Etcd.URL.String()
-	p.Config, err = p.as("admin", p.Kubeconfig)
-	return err
+	return p.serves(env.Config, env.ControlPlane.Etcd.URL.String())
 }
 
 // users is how many users an API server knows beside its administrator. They have tokens: to verify a client's certificate, which it does for
@@ -176,8 +192,8 @@ func knownUsers() []byte {
 // as returns the configuration of a user, and writes it to a file.
 func (p *ControlPlane) as(name, kubeconfig string) (*rest.Config, error) {
 	config := &rest.Config{
-		Host: p.env.Config.Host, QPS: -1, BearerToken: tokenOf(name),
-		TLSClientConfig: rest.TLSClientConfig{CAData: p.env.Config.CAData},
+		Host: p.server.Host, QPS: -1, BearerToken: tokenOf(name),
+		TLSClientConfig: rest.TLSClientConfig{CAData: p.server.CAData},
 	}
 	file := clientcmdapi.NewConfig()
 	file.Clusters["testbed"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
@@ -204,7 +220,7 @@ func (p *ControlPlane) logged(start func() error) error {
 	return nil
 }
 
-// KillAPIServer ends the API server at once (SIGKILL); etcd, and so all that was written, stays.
+// KillAPIServer ends the API server at once (SIGKILL); etcd, and so all that was written, stays. The control plane is one that Start has started.
 func (p *ControlPlane) KillAPIServer() error {
 	for _, pid := range ours("kube-apiserver") {
 		process, err := os.FindProcess(pid)
@@ -250,7 +266,7 @@ func (p *ControlPlane) AddUser() (name string, config *rest.Config, kubeconfig s
 	return name, config, kubeconfig, err
 }
 
-// Stop ends all that was started and removes its data. A control plane that did not start fully
+// Stop ends all that was started and removes its data; what is shared goes on. A control plane that did not start fully
 // may be stopped too.
 func (p *ControlPlane) Stop() error {
 	if p == nil {
@@ -259,6 +275,9 @@ func (p *ControlPlane) Stop() error {
 	errs := []error{p.children.stop()}
 	if p.env != nil {
 		errs = append(errs, p.env.Stop())
+	}
+	if p.leave != nil {
+		p.leave()
 	}
 	p.children.release()
 	return errors.Join(append(errs, os.RemoveAll(p.Dir))...)

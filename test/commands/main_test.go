@@ -1,6 +1,6 @@
 // Package commands shows what each command does, on one real API server with its controllers and MetalLB's: a file is a command, or a
-// subject of several. Every test has tenants, hosts and addresses of its own; those whose subject is the whole cluster have a control plane
-// of their own.
+// subject of several. Every test has tenants, hosts and addresses of its own, and leaves nothing in the ledger; those whose subject is the
+// whole cluster have a control plane of their own.
 package commands
 
 import (
@@ -24,7 +24,7 @@ import (
 func TestMain(m *testing.M) {
 	os.Exit(harness.Main(m, harness.Setup{
 		Workloads: true, MetalLB: true, Gateways: true, Routes: true, Records: true, CRDs: []string{filepath.Join("..", "targets", "testdata")},
-		Binary: true, Install: true, Config: sharedConfig, Then: func(ctx context.Context) (err error) {
+		Binary: true, Install: true, Config: sharedConfig, Emptied: true, Then: func(ctx context.Context) (err error) {
 			if err := harness.AkashServices(ctx); err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-// Package harness has the helpers of the tests of the whole program: it starts a control plane for each test package,
+// Package harness has the helpers of the tests of the whole program: it gives each test package a control plane,
 // runs the program, and reads and writes objects.
 package harness
 
@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -15,11 +16,14 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/hack/testbed"
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // Program is the plugin's file name: kubectl runs it for "kubectl akash-net".
@@ -45,6 +49,10 @@ type Setup struct {
 	Gateways, Routes, Records bool
 	// CRDs are folders with further CRDs.
 	CRDs []string
+	// Own starts a control plane for the package alone, which its tests may kill.
+	Own bool
+	// Emptied fails the package if a test leaves anything in the ledger.
+	Emptied bool
 	// Binary builds the program, and Reconciler also the one beside it that watches.
 	Binary, Reconciler bool
 	// Install runs the install command after all that, with the configuration in Config unless that is empty.
@@ -54,9 +62,13 @@ type Setup struct {
 	Then func(context.Context) error
 }
 
-// Main starts the control plane, runs the package's tests and stops the control plane. It returns the exit code.
+// Main starts the control plane, or joins that of the run, runs the package's tests and stops what it has started. It returns the exit code.
 func Main(m *testing.M, s Setup) int {
-	return testbed.Main(m, func(ctx context.Context, p *testbed.ControlPlane) (err error) {
+	begin := testbed.Join
+	if s.Own {
+		begin = testbed.Start
+	}
+	return testbed.Main(checked{m, s.Emptied}, begin, func(ctx context.Context, p *testbed.ControlPlane) (err error) {
 		Plane = p
 		if Objects, err = dynamic.NewForConfig(p.Config); err != nil {
 			return err
@@ -77,6 +89,32 @@ func Main(m *testing.M, s Setup) int {
 		}
 		return nil
 	})
+}
+
+// checked are the tests of a package, after which the ledger may have to be empty.
+type checked struct {
+	tests   *testing.M
+	emptied bool
+}
+
+// Run runs the tests, and looks into the ledger.
+func (c checked) Run() int {
+	code := c.tests.Run()
+	if code != 0 || !c.emptied {
+		return code
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
+	defer cancel()
+	left, err := metadatas.Resource(cluster.Leases).Namespace(config.Default().LedgerNamespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "looking into the ledger:", err)
+		return 1
+	}
+	for i := range left.Items {
+		fmt.Fprintf(os.Stderr, "a test leaves lease/%s in the ledger: %v %v\n", left.Items[i].Name, left.Items[i].Labels, left.Items[i].Annotations)
+		code = 1
+	}
+	return code
 }
 
 // start builds the program, starts the controllers and installs the CRDs in parallel.

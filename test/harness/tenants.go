@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/leasetest"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // Provider is the provider of all leases.
@@ -32,7 +34,8 @@ func Number() int64 { return number.Add(1) }
 
 // NewOwner returns an owner's address that no other test gets.
 //
-// The objects of the owner's leases go with the test: who reads the whole ledger would read more with each test.
+// The objects of the owner's leases go with the test, and so does what the ledger has of the owner: a test reads a ledger in which nothing is
+// left of the tests before it.
 func NewOwner(t testing.TB) string {
 	owner := leasetest.Wallet(fmt.Sprint("tenant ", Number()))
 	t.Cleanup(func() {
@@ -40,21 +43,25 @@ func NewOwner(t testing.TB) string {
 		defer cancel()
 		var group errgroup.Group
 		remove := func(resource schema.GroupVersionResource, selector string) {
-			group.Go(func() error { return removeAll(ctx, resource, selector) })
+			group.Go(func() error { return removeAll(ctx, resource, selector, owner) })
 		}
 		for _, kind := range slices.Concat(kinds.OfLease, kinds.RunningEnds, kinds.Records) {
 			remove(kind.Resource(), lease.LabelOwner+"="+owner)
 		}
-		remove(cluster.Leases, state.LabelOwner+"="+owner)
+		remove(cluster.Leases, state.LabelOwner+" in ("+owner+","+state.OwnerRun+")")
+		remove(cluster.Leases, kept.Label+"="+owner)
 		if err := group.Wait(); err != nil {
-			t.Logf("objects of %s stay: %v", owner, err)
+			t.Errorf("objects of %s stay: %v", owner, err)
 		}
 	})
 	return owner
 }
 
-// removeAll deletes the objects that match a label selector, with their finalizers.
-func removeAll(ctx context.Context, resource schema.GroupVersionResource, selector string) error {
+// removeAll deletes the objects that match a label selector and have a text in a label or an annotation, with their finalizers.
+func removeAll(ctx context.Context, resource schema.GroupVersionResource, selector, text string) error {
+	has := func(values map[string]string) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Values(values)), func(value string) bool { return strings.Contains(value, text) })
+	}
 	found, err := metadatas.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -64,6 +71,9 @@ func removeAll(ctx context.Context, resource schema.GroupVersionResource, select
 	}
 	for i := range found.Items {
 		o := &found.Items[i]
+		if !has(o.Labels) && !has(o.Annotations) {
+			continue
+		}
 		objects := metadatas.Resource(resource).Namespace(o.Namespace)
 		if len(o.Finalizers) > 0 {
 			if _, err := objects.Patch(ctx, o.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil && !apierrors.IsNotFound(err) {

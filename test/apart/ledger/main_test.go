@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, harness.Setup{Pools: true, Install: true, Binary: true}))
+	os.Exit(harness.Main(m, harness.Setup{Own: true, Pools: true, Install: true, Binary: true}))
 }
 
 func owner(name string) string { return leasetest.Wallet(name) }

@@ -29,7 +29,7 @@ import (
 var plane *testbed.ControlPlane
 
 func TestMain(m *testing.M) {
-	os.Exit(testbed.Main(m, func(_ context.Context, p *testbed.ControlPlane) error {
+	os.Exit(testbed.Main(m, testbed.Join, func(_ context.Context, p *testbed.ControlPlane) error {
 		plane = p
 		_, err := envtest.InstallCRDs(p.Config, envtest.CRDInstallOptions{Paths: []string{"../../../manifests/crds"}, ErrorIfPathMissing: true})
 		return err

@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 
+	"github.com/akash-net/kubectl-akash-net/hack/testbed"
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/cluster"
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
@@ -26,6 +28,7 @@ const usage = `usage: testbed [-dir FOLDER] COMMAND
   up                  start a cluster, if none runs in the folder, and print the shell commands that select it
   down                end it and remove its data
   env                 print the shell commands that select it once more
+  share PROGRAM [ARG...]  run a program whose test packages share a control plane, one after another
   path PROGRAM        print where a program is
 
 The folder is .cache/demo of the repository unless -dir or the variable TESTBED_DIR names another.
@@ -80,6 +83,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 		return env(stdout, c)
+	case "share":
+		shared := exec.CommandContext(ctx, flags.Arg(1), flags.Args()[2:]...) //nolint:gosec // what the caller asks for
+		shared.Stdin, shared.Stdout, shared.Stderr = os.Stdin, stdout, stderr
+		shared.Cancel = func() error { return shared.Process.Signal(os.Interrupt) }
+		return testbed.Share(ctx, shared)
 	case "path":
 		path, err := programs.Path(flags.Arg(1))
 		fmt.Fprintln(stdout, path)
