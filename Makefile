@@ -64,7 +64,7 @@ test: programs ## lint, then the tests: unit, golden files, scripts, and end to 
 	@status=0; race="$$(go list $(RACE))"; suites="$$($(SUITES))"; \
 	echo "go test, the packages that share a control plane, one after another"; \
 	$(TESTBED) share make --no-print-directory suites & shared=$$!; \
-	renice -n 10 $$$$ >/dev/null; \
+	renice -n 19 $$$$ >/dev/null; \
 	echo "golangci-lint run ./..."; ($(LINT)) || status=1; \
 	echo "go test, all other packages that the race detector does not watch"; \
 	$(GOTEST) -timeout 15m $$(go list ./... | grep -vxF "$$race"$$'\n'"$$suites") | $(RECORD) || status=1; \
@@ -80,8 +80,8 @@ test: programs ## lint, then the tests: unit, golden files, scripts, and end to 
 .PHONY: suites
 suites:
 	@status=0; suites="$$($(SUITES))"; \
-	$(GOTEST) -p 1 -timeout 15m $$(grep -v /test/apart/ <<<"$$suites") | $(RECORD) || status=1; \
-	$(TESTAPART) -p 1 -timeout 15m $$(grep /test/apart/ <<<"$$suites") | $(RECORD) || status=1; \
+	$(GOTEST) -p 1 -parallel 12 -timeout 15m $$(grep -v /test/apart/ <<<"$$suites") | $(RECORD) || status=1; \
+	$(TESTAPART) -p 1 -parallel 12 -timeout 15m $$(grep /test/apart/ <<<"$$suites") | $(RECORD) || status=1; \
 	exit $$status
 
 .PHONY: test-times

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
@@ -125,13 +126,20 @@ func TestProblems(t *testing.T) {
 	untouched := []string{beside.id.Namespace(), beside.host, claimOf(addressOf(t, beside.id.Owner)), kept.Name(beside.id.Group())}
 
 	made := make([]produced, len(cases))
+	making := parallel.New(8)
 	for i, c := range cases {
 		delete(unseen, c.kind)
 		t.Cleanup(scenes[i].ends)
-		made[i] = c.make(t, scenes[i])
+		making.Go(func() error {
+			made[i] = c.make(t, scenes[i])
+			return nil
+		})
 		if c.way == byOthers {
 			untouched = append(untouched, scenes[i].id.Namespace(), scenes[i].host)
 		}
+	}
+	if err := making.Wait(); err != nil || t.Failed() {
+		t.Fatal(err)
 	}
 	for kind := range unseen {
 		t.Errorf("no test makes a problem %s", kind)
