@@ -23,7 +23,6 @@ import (
 //
 //	hosts      the hosts that an object uses, with path and backend
 //	addresses  the addresses that a Service uses
-//	backends   the Services to which a route leads
 //	squatters  the Services among the uses of an address that belong to none of its holders
 //	uses-of    HOST of OWNER | the claims that there are | the uses of hosts, "HOST: use"
 //	host       a ProviderHost or a route
@@ -46,7 +45,6 @@ func TestObjectTables(t *testing.T) {
 			"addresses": func(t *testing.T, line string) string {
 				return each(ServiceUses(wordObject(t, line)), func(u Use) string { return u.Takes(u.Address.String()) + ": " + statetest.Say(u) })
 			},
-			"backends": func(t *testing.T, line string) string { return strings.Join(Backends(wordObject(t, line)), " ") },
 			"squatters": func(t *testing.T, line string) string {
 				f := fields(line, 2)
 				return each(WordClaim(t, f[0]).Squatters(wordUses(t, f[1])), func(u Use) string { return u.Takes("it") })

@@ -165,21 +165,6 @@ func servedHost(r admission.Route) string {
 	return host
 }
 
-// Backends returns the names of the Services in the backendRefs of an HTTPRoute or a TLSRoute.
-func Backends(o *unstructured.Unstructured) []string {
-	var names []string
-	rules, _ := Field(o.Object, "spec", "rules").([]any)
-	for _, rule := range rules {
-		refs, _ := Field(rule, "backendRefs").([]any)
-		for _, ref := range refs {
-			if name, ok := Field(ref, "name").(string); ok {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
 // UsesOf returns the uses of a host. They include other owners' uses of the wildcard above it, unless the wildcard is
 // claimed: then the claim decides. uses returns those of a host alone, claimed reports whether a claim with the name exists.
 func UsesOf(host string, uses func(host string) []Use, owner string, claimed func(name string) bool) []Use {

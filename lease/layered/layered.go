@@ -24,11 +24,6 @@ type change[V any] struct {
 	is    bool
 }
 
-// Of returns a map of these entries, which nobody else changes.
-func Of[K comparable, V any](entries map[K]V) Map[K, V] {
-	return Map[K, V]{base: entries, size: len(entries)}
-}
-
 // At returns the value of a key, the zero value if there is none.
 func (m Map[K, V]) At(key K) V {
 	value, _ := m.Get(key)

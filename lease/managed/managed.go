@@ -151,13 +151,6 @@ func (e Entry) Group() (lease.Group, bool) {
 	return GroupOf(e.Manager)
 }
 
-// Same reports whether both entries have the same time and the same fields.
-func (e Entry) Same(other Entry) bool {
-	a, ok := e.Set()
-	b, known := other.Set()
-	return ok && known && e.Time.Equal(other.Time) && a.Equals(b)
-}
-
 // AppliedBy reports whether the field manager of the deployment group has applied any field of the object.
 func AppliedBy(o *metav1.ObjectMeta, g lease.Group) bool {
 	for i := range o.ManagedFields {

@@ -49,9 +49,6 @@ func WithContext(ctx context.Context) (*Group, context.Context) {
 	return &Group{group}, ctx
 }
 
-// SetLimit limits how many functions run at a time; a limit below 1 means 1. Call it before Go.
-func (g *Group) SetLimit(n int) { g.group.SetLimit(max(n, 1)) }
-
 // Go runs the function in a goroutine, once fewer functions than the limit are running.
 func (g *Group) Go(work func() error) {
 	g.group.Go(func() error { return Guard(work) })

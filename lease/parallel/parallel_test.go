@@ -65,30 +65,22 @@ func TestGuard(t *testing.T) {
 
 // At most so many run at a time, and as many do.
 func TestLimit(t *testing.T) {
-	limited, _ := parallel.WithContext(t.Context())
-	limited.SetLimit(3)
-	for name, c := range map[string]struct {
-		group *parallel.Group
-		limit int32
-	}{"from the first": {parallel.New(2), 2}, "later": {limited, 3}} {
-		t.Run(name, func(t *testing.T) {
-			var running, most atomic.Int32
-			full := make(chan struct{})
-			for range 9 {
-				c.group.Go(func() error {
-					if n := running.Add(1); n == c.limit && most.Swap(n) < n {
-						close(full)
-					} else if n > c.limit {
-						t.Errorf("%d at a time", n)
-					}
-					<-full
-					running.Add(-1)
-					return nil
-				})
+	const limit = 2
+	group, full := parallel.New(limit), make(chan struct{})
+	var running, most atomic.Int32
+	for range 9 {
+		group.Go(func() error {
+			if n := running.Add(1); n == limit && most.Swap(n) < n {
+				close(full)
+			} else if n > limit {
+				t.Errorf("%d at a time", n)
 			}
-			if err := c.group.Wait(); err != nil || most.Load() != c.limit {
-				t.Errorf("%d at a time, error %v", most.Load(), err)
-			}
+			<-full
+			running.Add(-1)
+			return nil
 		})
+	}
+	if err := group.Wait(); err != nil || most.Load() != limit {
+		t.Errorf("%d at a time, error %v", most.Load(), err)
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -96,30 +95,6 @@ func Config(t testing.TB, mode string, ranges ...string) *config.ProviderConfig 
 	}
 	return cfg
 }
-
-// Record returns an object with DNS records of a lease. spec and status are members of JSON objects.
-func Record(
-	t *testing.T, kind, host, name string, id lease.ID, generation int64, spec, status string,
-) *unstructured.Unstructured {
-	t.Helper()
-	var o map[string]any
-	if err := json.Unmarshal([]byte(`{"spec": {`+spec+`}, "status": {`+status+`}}`), &o); err != nil {
-		t.Fatal(err)
-	}
-	u := &unstructured.Unstructured{Object: o}
-	u.SetKind(kind)
-	u.SetNamespace(id.Namespace())
-	u.SetName(name)
-	u.SetLabels(id.Labels())
-	u.SetGeneration(generation)
-	if host != "" {
-		u.SetAnnotations(map[string]string{lease.AnnotationHost: host})
-	}
-	return u
-}
-
-// RecordA is the spec of an A record for shop.example.com, as members of a JSON object.
-const RecordA = `"name": "shop.example.com", "recordType": "A", "values": ["192.0.2.1"], "ttl": 60`
 
 // Say prints a value for a table: of a struct the fields that are set, as Name=value, with those of embedded structs; of a
 // time its minute. nil is "none".

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -30,7 +29,6 @@ type Kubelet struct {
 type printed struct {
 	text    string
 	ended   bool
-	endless bool
 	changed chan struct{}
 }
 
@@ -89,9 +87,6 @@ func (k *Kubelet) Prints(p corev1.Pod, text string) {
 // Ends ends the output of a pod's container: a client that follows the log gets EOF.
 func (k *Kubelet) Ends(p corev1.Pod) { k.change(p, func(l *printed) { l.ended = true }) }
 
-// PrintsForEver makes a pod's container print an endless line.
-func (k *Kubelet) PrintsForEver(p corev1.Pod) { k.change(p, func(l *printed) { l.endless = true }) }
-
 // Asked returns the queries of the requests for the log of a pod's container.
 func (k *Kubelet) Asked(p corev1.Pod) []url.Values {
 	k.mu.Lock()
@@ -134,7 +129,7 @@ func (k *Kubelet) serve(w http.ResponseWriter, r *http.Request) {
 	for {
 		k.mu.Lock()
 		l := k.log(name)
-		text, ended, endless, changed := l.text, l.ended, l.endless, l.changed
+		text, ended, changed := l.text, l.ended, l.changed
 		k.mu.Unlock()
 		if sent < 0 {
 			sent = len(text) - len(tail(text, query.Get("tailLines")))
@@ -144,26 +139,12 @@ func (k *Kubelet) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		sent = len(text)
 		w.(http.Flusher).Flush()
-		if endless {
-			forEver(r.Context(), w)
-			return
-		}
 		if ended || query.Get("follow") != "true" {
 			return
 		}
 		select {
 		case <-changed:
 		case <-r.Context().Done():
-			return
-		}
-	}
-}
-
-// forEver writes bytes without a line break until the request ends.
-func forEver(ctx context.Context, w http.ResponseWriter) {
-	block := []byte(strings.Repeat("x", 1<<20))
-	for ctx.Err() == nil {
-		if _, err := w.Write(block); err != nil {
 			return
 		}
 	}

@@ -37,8 +37,7 @@ func TestRequestsDoNotGrow(t *testing.T) {
 	alone := count()
 	const others = 600 // more than a page
 	ledger := connect(t).Dynamic.Resource(leases).Namespace("akash-net")
-	work, ctx := parallel.WithContext(t.Context())
-	work.SetLimit(16)
+	work := parallel.New(16)
 	order, elsewhere := newOrder(t), inventory.Hold{Nodes: map[string]inventory.Amounts{"elsewhere": {CPU: 1000}}}
 	for range others {
 		order.DSeq++
@@ -46,7 +45,7 @@ func TestRequestsDoNotGrow(t *testing.T) {
 		work.Go(func() error {
 			body, err := json.Marshal(claim.Configuration("akash-net"))
 			if err == nil {
-				_, err = ledger.Patch(ctx, reserved.Name(claim.Order), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: claim.Order.FieldManager()})
+				_, err = ledger.Patch(t.Context(), reserved.Name(claim.Order), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: claim.Order.FieldManager()})
 			}
 			return err
 		})
