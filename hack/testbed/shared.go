@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -53,8 +52,9 @@ func Share(ctx context.Context, command *exec.Cmd) (err error) {
 	// An API server that is ready still writes what each cluster has.
 	err = wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		before := s.Empty
-		s.Empty, err = plane.stable(ctx)
-		return err == nil && len(changes(before, s.Empty)) == 0 && slices.ContainsFunc(s.Empty, func(p Pair) bool {
+		now, err := plane.stable(ctx)
+		s.Empty = now
+		return len(changes(before, now)) == 0 && slices.ContainsFunc(now, func(p Pair) bool {
 			return bytes.HasSuffix(p.Key, []byte("/endpointslices/default/kubernetes"))
 		}), err
 	})
@@ -115,8 +115,7 @@ func (p *ControlPlane) empty(ctx context.Context, s *shared) error {
 			return false, err
 		}
 		put := changes(now, s.Empty)
-		gone := changes(s.Empty, now)
-		gone = slices.DeleteFunc(gone, func(g Pair) bool {
+		gone := slices.DeleteFunc(changes(s.Empty, now), func(g Pair) bool {
 			return slices.ContainsFunc(put, func(p Pair) bool { return bytes.Equal(p.Key, g.Key) })
 		})
 		var puts, deletes []map[string][]byte
@@ -131,7 +130,7 @@ func (p *ControlPlane) empty(ctx context.Context, s *shared) error {
 			return false, errors.Join(p.Store(ctx, "requestDeleteRange", deletes), p.Store(ctx, "requestPut", puts))
 		}
 		groups, err := p.groups()
-		return err == nil && reflect.DeepEqual(groups, s.Groups), err
+		return err == nil && slices.Equal(groups, s.Groups), err
 	})
 	if err == nil && policies {
 		err = p.forgetPolicies(ctx)
