@@ -94,6 +94,8 @@ func (c *command) arrived(r engine.Request) (a engine.Answer) {
 		return l.create(r)
 	case engine.DeleteObject:
 		return l.remove(engine.On[engine.OfObject](r).Object)
+	case engine.RemovePool:
+		l.removePool(c.know().Snapshot, engine.On[engine.OfPool](r).Address)
 	case engine.Touch:
 		l.touch(engine.On[engine.OfObject](r).Object, c.nonce)
 	case engine.GetDefinition:

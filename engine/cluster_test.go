@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/engine"
 	"github.com/akash-net/kubectl-akash-net/engine/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/listed"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -138,6 +139,16 @@ func (l *ledger) remove(o observed.Object) engine.Answer {
 	}
 	l.drop(k)
 	return engine.Answer{}
+}
+
+// removePool deletes the pool of an address, with what announces it, as a command has read them.
+func (l *ledger) removePool(read *observed.Snapshot, a netip.Addr) {
+	for _, kind := range kinds.Pools {
+		k := engine.Key{Kind: kind, Namespace: l.cfg.IP.MetalLBNamespace, Name: config.AddressPoolName(a)}
+		if was := l.objects[k]; was != nil && was.isVersion(read.At(k.Kind, k.Namespace, k.Name)) {
+			l.drop(k)
+		}
+	}
 }
 
 // touch writes an object as it is, unless it is gone or another deployment's by now.
