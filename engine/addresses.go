@@ -65,8 +65,10 @@ func (v view) lacking(again bool) iter.Seq2[slot, state.EndpointWant] {
 func (v view) pick() Step {
 	for at, e := range v.lacking(true) {
 		a, ok := v.nextAddress(e, at)
-		if s := v.awaitPicks(e.SharingKey, ok && v.t.inUse[a] == e.SharingKey); !s.idle() {
-			return s
+		if !ok || v.t.inUse[a] != e.SharingKey {
+			if s := v.awaitPicks(); !s.idle() {
+				return s
+			}
 		}
 		if !ok {
 			return v.exhausted()
@@ -77,15 +79,11 @@ func (v view) pick() Step {
 }
 
 // awaitPicks waits until the leases that are served before this one have picked their addresses: who gets which does not depend on
-// whose answers come first. One for which none is free is not waited for. For an address that the IP endpoint had before, only other leases
-// of that endpoint are: it is nobody else's.
-func (v view) awaitPicks(sharingKey string, had bool) Step {
+// whose answers come first. One for which none is free is not waited for. Nobody is for an address that the IP endpoint had before: the other
+// leases of that endpoint that are served before have ended, and nobody else gets it.
+func (v view) awaitPicks() Step {
 	for _, i := range v.earlier() {
-		others := !slices.ContainsFunc(v.t.Wants[i].Request.Endpoints, func(e state.EndpointWant) bool { return e.SharingKey == sharingKey })
-		if had && others || v.f.yields || v.w.leases[i].outcome != nil {
-			continue
-		}
-		if v.of(i).picksNext() {
+		if !v.f.yields && v.w.leases[i].outcome == nil && v.of(i).picksNext() {
 			return Step{Wait: "the addresses of lease " + v.t.Wants[i].Request.Lease.String()}
 		}
 	}
