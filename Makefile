@@ -22,7 +22,7 @@ LINT := lint="$$($(TESTBED) path golangci-lint)" && "$$lint" run ./... && cd tes
 GORELEASER = PATH="$(CURDIR)/.cache/bin:$$PATH" goreleaser release --clean --skip=$(if $(GPG_KEY),,sign,)$(if $(IMAGE),,docker,)announce
 # The packages in which things run at once. The race detector, which needs a C compiler, watches them, and of the simulation sixteen leases
 # at once and 50 histories.
-RACE := ./engine/observed ./lease/parallel ./apply/cluster ./apply/execute ./apply/executor ./apply/turn ./apply/ledger ./apply/book ./apply/leaselogs ./apply/live ./apply/command ./reconcile/...
+RACE := ./engine/observed ./lease/parallel ./apply ./apply/cluster ./apply/execute ./apply/executor ./apply/turn ./apply/ledger ./apply/book ./apply/leaselogs ./apply/live ./apply/command ./reconcile/...
 RACESIM := -run 'TestHistories$$|TestSixteenLeasesAtOnce' ./test/sim -histories 50
 RACEFLAG := $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
 

@@ -180,8 +180,9 @@ func (l *loop) conclude(ctx context.Context, one *Lease) {
 	}()
 }
 
-// finish does what follows the commit for all leases, which wait side by side. ended is why the turn has not ended as it should.
-func (l *loop) finish(ctx context.Context, leases []*Lease, ended error) {
+// finish does what follows the commit for all leases, which wait side by side. ended is why the turn has not ended as it should, lost is why
+// leases fail that were healed.
+func (l *loop) finish(ctx context.Context, leases []*Lease, ended error, lost map[*Lease]error) {
 	group := parallel.New(len(leases))
 	for _, one := range leases {
 		group.Go(func() error {
@@ -189,9 +190,14 @@ func (l *loop) finish(ctx context.Context, leases []*Lease, ended error) {
 			if concluded {
 				<-one.concluded
 			}
-			fails := ended != nil && one.err == nil && (one.Outcome == nil || one.X.Changed())
+			failed, isLost := lost[one]
 			switch {
-			case fails:
+			case isLost && concluded && one.err != nil:
+				one.err = errors.Join(one.err, failed)
+			case isLost:
+				one.err = nil // it is in why the lease is lost
+				l.done(ctx, one, failed)
+			case ended != nil && one.err == nil && (one.Outcome == nil || one.X.Changed()):
 				l.done(ctx, one, ended)
 			case !concluded:
 				l.done(ctx, one, nil)

@@ -199,8 +199,7 @@ func (l *loop) transaction(ctx context.Context, leases []*Lease) error {
 	if own {
 		ended = errors.Join(fault, parallel.Guard(func() error { return now.Commit(ctx) }))
 	}
-	l.heal(ctx, leases, ended)
-	l.finish(ctx, leases, ended)
+	l.finish(ctx, leases, ended, l.heal(ctx, leases, ended))
 	if slices.ContainsFunc(leases, func(one *Lease) bool { return one.err != nil || one.X.Changed() }) {
 		return nil
 	}

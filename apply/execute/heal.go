@@ -27,26 +27,31 @@ import (
 
 // heal ends the work on leases of a command that another one has taken for crashed: what it has written may have come after the other one
 // gave that up. It writes nothing more by itself; a new command, with a turn of its own, brings the deployments to what the ledger keeps.
-// ended is why the turn has not ended as it should.
-func (l *loop) heal(ctx context.Context, leases []*Lease, ended error) {
-	var lost []*Lease
+// ended is why the turn has not ended as it should. It returns why each of these leases fails. A lease that is concluded has been worked on
+// to its end, and its error is of what follows.
+func (l *loop) heal(ctx context.Context, leases []*Lease, ended error) map[*Lease]error {
+	lost := map[*Lease]error{}
 	var groups []lease.Group
 	for _, one := range leases {
-		_, is := errors.AsType[*turn.LostError](cmp.Or(one.err, ended))
+		failed := ended
+		if one.concluded == nil {
+			failed = cmp.Or(one.err, ended)
+		}
+		_, is := errors.AsType[*turn.LostError](failed)
 		if is && one.Outcome != nil && (one.Outcome.Unfinished || one.X.Changed()) {
-			lost, groups = append(lost, one), append(groups, one.Want.Groups()...)
+			lost[one], groups = failed, append(groups, one.Want.Groups()...)
 		}
 	}
 	if len(lost) == 0 || l.work.heals {
-		return
+		return nil
 	}
 	slices.SortFunc(groups, lease.Group.Compare)
-	err := parallel.Guard(func() error { return healed(ctx, l.command, slices.Compact(groups)) })
-	for _, one := range lost {
-		if one.err = cmp.Or(one.err, ended); err != nil {
-			one.err = errors.Join(one.err, err)
+	if err := parallel.Guard(func() error { return healed(ctx, l.command, slices.Compact(groups)) }); err != nil {
+		for one, failed := range lost {
+			lost[one] = errors.Join(failed, err)
 		}
 	}
+	return lost
 }
 
 // healed brings deployment groups to what the ledger keeps of them, by a new command.
