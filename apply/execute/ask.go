@@ -106,16 +106,21 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 	return err
 }
 
-// removePool deletes the pool of one address, after its last holder is gone.
+// removePool deletes the pool of one address, after its last holder is gone. Who takes the address meanwhile has the claim before it touches
+// the pool and what announces it.
 func (l *loop) removePool(ctx context.Context, x *executor.Executor, pool engine.OfPool) error {
 	action := pool.Action
 	if action == report.Released { // claims are released, objects deleted
 		action = report.Deleted
 	}
 	namespace, name := l.command.Options.Config.IP.MetalLBNamespace, config.AddressPoolName(pool.Address)
-	err := x.RemoveAdvertisements(ctx, namespace, name, action)
+	isFree := func(ctx context.Context) (bool, error) {
+		c, err := reading.ReadClaim(ctx, l.command.Ledger, state.AddressName(pool.Address))
+		return c == nil || len(c.Parts) == len(c.PartsOf(x.Group)), err
+	}
+	err := x.RemoveAdvertisements(ctx, namespace, name, action, isFree)
 	if live := x.Snapshot.At(kinds.IPAddressPool, namespace, name); live != nil && err == nil {
-		err = x.Remove(ctx, observed.Object{Kind: kinds.IPAddressPool, Live: live}, action)
+		err = x.Remove(ctx, observed.Object{Kind: kinds.IPAddressPool, Live: live}, action, isFree)
 	}
 	return err
 }

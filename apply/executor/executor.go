@@ -274,11 +274,15 @@ func only(all map[string]string, owned map[string]bool) map[string]string {
 	return kept
 }
 
-// Remove deletes an object unless it belongs to another tenant by now.
-func (x *Executor) Remove(ctx context.Context, o observed.Object, action report.Action) error {
-	deleted, err := x.Command.Cluster.Remove(ctx, o.Kind, o.Live, func(_ context.Context, live *unstructured.Unstructured) (bool, error) {
+// Remove deletes an object unless it belongs to another tenant by now, or is still used. isFree is asked after each version of the object
+// was read, and the delete is pinned to that version.
+func (x *Executor) Remove(ctx context.Context, o observed.Object, action report.Action, isFree func(context.Context) (bool, error)) error {
+	deleted, err := x.Command.Cluster.Remove(ctx, o.Kind, o.Live, func(ctx context.Context, live *unstructured.Unstructured) (bool, error) {
 		if !state.SameTenant(o.Live, live) {
 			return false, nil
+		}
+		if free, err := isFree(ctx); err != nil || !free {
+			return false, err
 		}
 		return true, x.Change(func() plan.Change { return plan.Remove(o.Kind.Singular, live, "") })
 	})
@@ -292,11 +296,11 @@ func (x *Executor) Remove(ctx context.Context, o observed.Object, action report.
 	return err
 }
 
-// RemoveAdvertisements deletes this program's advertisements of a pool, as they were read.
-func (x *Executor) RemoveAdvertisements(ctx context.Context, namespace, pool string, action report.Action) error {
+// RemoveAdvertisements deletes this program's advertisements of a pool, unless they are still used.
+func (x *Executor) RemoveAdvertisements(ctx context.Context, namespace, pool string, action report.Action, isFree func(context.Context) (bool, error)) error {
 	for _, kind := range kinds.Advertisements {
 		if live := x.Snapshot.At(kind, namespace, pool); live != nil && live.GetLabels()[lease.LabelOurs] == "true" {
-			if err := x.Remove(ctx, observed.Object{Kind: kind, Live: live}, action); err != nil {
+			if err := x.Remove(ctx, observed.Object{Kind: kind, Live: live}, action, isFree); err != nil {
 				return err
 			}
 		}

@@ -237,26 +237,37 @@ func TestResultOf(t *testing.T) {
 	}
 }
 
-// A pool that is written while it is looked whether anything uses its addresses stays as it is, whether it is to be narrowed or deleted.
+// A pool that is written while it is looked whether anything uses its addresses stays as it is, whether it is to be narrowed or deleted. One that
+// is made again once it is deleted is announced.
 func TestPoolIsNarrowedAsItWasRead(t *testing.T) {
 	for _, text := range []string{"203.0.113.0-203.0.113.3", "203.0.113.0-203.0.113.1"} {
 		taken, err := config.ParseRange(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, written := range []bool{false, true} {
+		for _, between := range []string{"", "written", "made again"} {
+			written := between == "written"
 			cfg := config.Default()
 			s := simtest.New(t, cfg.IP.MetalLBNamespace, cfg.LedgerNamespace)
 			at := "/apis/metallb.io/v1beta1/namespaces/" + cfg.IP.MetalLBNamespace + "/ipaddresspools/pool"
-			s.Put(lease.FieldManager, at, map[string]any{
-				"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool", "metadata": map[string]any{"name": "pool", "labels": map[string]any{lease.LabelOurs: "true"}},
-				"spec": map[string]any{"addresses": []any{"203.0.113.0-203.0.113.3"}},
-			})
+			makes := func() {
+				s.Put(lease.FieldManager, at, map[string]any{
+					"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool", "metadata": map[string]any{"name": "pool", "labels": map[string]any{lease.LabelOurs: "true"}},
+					"spec": map[string]any{"addresses": []any{"203.0.113.0-203.0.113.3"}},
+				})
+			}
+			makes()
 			pool, announces := s.Get(at), strings.Replace(at, "ipaddresspools", "l2advertisements", 1)
 			s.Put(lease.FieldManager, announces, map[string]any{
 				"apiVersion": "metallb.io/v1beta1", "kind": "L2Advertisement", "metadata": map[string]any{"name": "pool", "labels": map[string]any{lease.LabelOurs: "true"}},
 			})
+			again := false
 			s.Before = func(method, path string) (int, bool) {
+				if between == "made again" && method == http.MethodDelete && path == announces && !again {
+					again = true
+					makes()
+					s.Merge(announces, `{"metadata":{"annotations":{"a":"b"}}}`)
+				}
 				if written && method == http.MethodGet && strings.HasSuffix(path, "/services") {
 					s.Merge(at, `{"metadata":{"annotations":{"a":"b"}}}`)
 				}
@@ -267,11 +278,11 @@ func TestPoolIsNarrowedAsItWasRead(t *testing.T) {
 			fix := &state.Fix{Do: state.NarrowPool, Objects: []state.ObjectRef{observed.RefOf(kinds.IPAddressPool, pool)}, Ranges: []config.Range{taken}, Unused: true}
 			err := r.narrow(t.Context(), fix)
 			is := s.Get(at)
-			if stays := is != nil && reflect.DeepEqual(is.Object["spec"], pool.Object["spec"]); stays != written || errors.Is(err, report.ErrChanged) != written || !written && err != nil {
-				t.Errorf("%s, written %t: stays %t, %v", text, written, stays, err)
+			if stays := is != nil && reflect.DeepEqual(is.Object["spec"], pool.Object["spec"]); stays != (written || again) || errors.Is(err, report.ErrChanged) != written || !written && err != nil {
+				t.Errorf("%s, %s: stays %t, %v", text, between, stays, err)
 			}
 			if announced := s.Get(announces) != nil; announced != (is != nil) {
-				t.Errorf("%s, written %t: there is a pool %t, and it is announced %t", text, written, is != nil, announced)
+				t.Errorf("%s, %s: there is a pool %t, and it is announced %t", text, between, is != nil, announced)
 			}
 		}
 	}

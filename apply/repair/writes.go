@@ -291,5 +291,8 @@ func (r *repair) narrow(ctx context.Context, f *state.Fix) error {
 	}
 	x := executor.New(command.New(c, r.options()), state.Request{})
 	x.Snapshot = r.snapshot
-	return x.RemoveAdvertisements(ctx, pool.Namespace, pool.Name, report.Deleted)
+	return x.RemoveAdvertisements(ctx, pool.Namespace, pool.Name, report.Deleted, func(ctx context.Context) (bool, error) {
+		again, err := c.Get(ctx, kinds.IPAddressPool, pool.Namespace, pool.Name)
+		return again == nil, err
+	})
 }

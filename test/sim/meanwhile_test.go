@@ -10,6 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // A command reads everything while another one applies its lease otherwise, and that one ends before it is announced itself: what has
@@ -88,4 +89,44 @@ func TestWhatRunsBetweenReadingAndAnnouncing(t *testing.T) {
 			t.Errorf("%d objects run after the release: %v", left, err)
 		}
 	})
+}
+
+// Another deployment of the owner takes a port of an address while the release of its only holder is about to delete the pool, or has begun
+// to: the claim is its, and so is the pool, which it has touched.
+func TestAddressIsTakenWhileItsPoolGoes(t *testing.T) {
+	t.Parallel()
+	for _, plural := range []string{"l2advertisements", "ipaddresspools"} {
+		t.Run(plural, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server, cfg := furnished(t), settings()
+				cfg.IP.Mode = config.ModeDedicated
+				opts := command.Options{Config: cfg, Prune: true, Concurrency: 1, AssumeServing: true}
+				held, taken := (&invocation{id: leaseOf("a", 1), hosts: []string{"a.example.com"}, endpoint: true}).definition(), (&invocation{id: leaseOf("a", 2), hosts: []string{"b.example.com"}, endpoint: true}).definition()
+				taken.Services[0].Expose[1].As = 444
+				taken.Hash = lease.Sum(taken)
+				if err := apply.New(connected(t, server.RoundTrip), opts).Apply(t.Context(), []*lease.Definition{held}); err != nil {
+					t.Fatal(err)
+				}
+				begun := false
+				err := apply.New(connected(t, func(r *http.Request) (*http.Response, error) {
+					if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/"+plural+"/") && !begun {
+						begun = true
+						if err := apply.New(connected(t, server.RoundTrip), opts).Apply(t.Context(), []*lease.Definition{taken}); err != nil {
+							t.Error(err)
+						}
+					}
+					return server.RoundTrip(r)
+				}), opts).Release(t.Context(), []lease.Group{held.Lease.Group()})
+				if err != nil || !begun {
+					t.Errorf("error %v; begun: %t", err, begun)
+				}
+				for _, of := range []string{"ipaddresspools", "l2advertisements"} {
+					if n := len(server.Objects(of)); n != 1 {
+						t.Errorf("there are %d %s", n, of)
+					}
+				}
+			})
+		})
+	}
 }
