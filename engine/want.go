@@ -121,9 +121,17 @@ func Assign(w *World, settings Settings, wants []Want) *Transaction {
 			}
 		}
 	}
+	of := map[string][]netip.Addr{}
+	for _, has := range []map[netip.Addr]string{t.named, t.inUse} {
+		for a, key := range has {
+			of[key] = append(of[key], a)
+		}
+	}
 	for i, want := range wants {
 		for _, e := range want.Request.Endpoints {
-			wishes[i].Asks = append(wishes[i].Asks, t.shared(e, wishes[i].Gives)...)
+			if len(e.Addresses) == 0 {
+				wishes[i].Asks = append(wishes[i].Asks, shared(of[e.SharingKey], wishes[i].Gives)...)
+			}
 		}
 	}
 	serving := state.Serve(wishes)
@@ -133,18 +141,10 @@ func Assign(w *World, settings Settings, wants []Want) *Transaction {
 
 // shared returns the names of the addresses that an endpoint without a named one may get because its sharing key has them, or
 // another request names them for it.
-func (t *Transaction) shared(e state.EndpointWant, gives []string) (names []string) {
-	if len(e.Addresses) > 0 {
-		return nil
-	}
-	for _, has := range []map[netip.Addr]string{t.named, t.inUse} {
-		for a, key := range has {
-			if key != e.SharingKey {
-				continue
-			}
-			if name := state.AddressName(a); !slices.Contains(gives, name) {
-				names = append(names, name)
-			}
+func shared(addresses []netip.Addr, gives []string) (names []string) {
+	for _, a := range addresses {
+		if name := state.AddressName(a); !slices.Contains(gives, name) {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
