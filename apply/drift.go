@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
@@ -34,11 +37,21 @@ func Problems(
 	if err != nil {
 		return nil, false, err
 	}
-	if found, err = diagnosis.ProblemsIn(ctx, c, cfg, s, crashedAfter, namespace); err != nil {
+	defs := diagnosis.Definitions(s, maps.Keys(s.Definitions))
+	var drifted []state.Problem
+	group, both := parallel.WithContext(ctx)
+	group.Go(func() (err error) {
+		found, err = diagnosis.ProblemsIn(both, c, cfg, s, defs, crashedAfter, namespace)
+		return err
+	})
+	group.Go(func() (err error) {
+		drifted, err = drift(both, c, cfg, s, defs)
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		return nil, false, err
 	}
-	drift, err := drift(ctx, c, cfg, s)
-	for _, x := range drift {
+	for _, x := range drifted {
 		switch i := slices.IndexFunc(found, x.Same); {
 		case i >= 0:
 			found[i].Message, found[i].Since = x.Message, x.Since
@@ -47,7 +60,7 @@ func Problems(
 		}
 	}
 	_, ledger = s.Namespace(cfg.LedgerNamespace)
-	return found, ledger, err
+	return found, ledger, nil
 }
 
 // Explain reads the cluster once and explains the state of hosts, addresses, IP endpoints, leases and orders.
@@ -64,7 +77,7 @@ func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig
 		return nil, err
 	}
 	if may := slices.DeleteFunc(slices.Clone(things), hasNoObjects); len(may) > 0 {
-		found, err := drift(ctx, c, cfg, s, may...)
+		found, err := drift(ctx, c, cfg, s, diagnosis.Definitions(s, namesOf(s, may)))
 		if err != nil {
 			return nil, err
 		}
@@ -94,25 +107,21 @@ func addDrift(x *diagnose.Explanation, of thing.Thing, drift []state.Problem) {
 }
 
 // drift returns a problem for each object that is not as its lease wants it, by the definition that the ledger keeps: other managers
-// have set fields otherwise, or fields are gone. What Akash's provider has written is the tenant's update, and no drift. of are leases,
-// and hosts whose holders are compared; none are all leases. It writes nothing.
-func drift(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s *observed.Snapshot, of ...thing.Thing) ([]state.Problem, error) {
+// have set fields otherwise, or fields are gone. What Akash's provider has written is the tenant's update, and no drift. It writes nothing.
+func drift(
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s *observed.Snapshot, of []diagnose.KeptDefinition,
+) ([]state.Problem, error) {
 	groups, alone := written(s)
 	var defs []*lease.Definition
-	for _, g := range groups {
-		if len(of) > 0 && !slices.ContainsFunc(of, func(t thing.Thing) bool { return concerns(s, t, g) }) {
+	for _, k := range of {
+		if k.Def == nil || !groups[k.Def.Lease.Group()] { // one that cannot be read is a problem of its own
 			continue
 		}
-		if d := s.Definitions[kept.Name(g)]; d != nil && !d.Deleting {
-			def, err := d.Decode()
-			if err != nil { // a problem of its own
-				continue
-			}
-			if _, _, found := requestOf(def, cfg); len(found.Errors()) == 0 { // what the configuration refuses ends the whole plan
-				defs = append(defs, def)
-			}
+		if _, _, found := requestOf(k.Def, cfg); len(found.Errors()) == 0 { // what the configuration refuses ends the whole plan
+			defs = append(defs, k.Def)
 		}
 	}
+	slices.SortFunc(defs, func(a, b *lease.Definition) int { return a.Lease.Group().Compare(b.Lease.Group()) })
 	if len(defs) == 0 || s.Operators.Unknown {
 		return nil, nil
 	}
@@ -124,28 +133,39 @@ func drift(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, 
 	return driftOf(p, alone), nil
 }
 
-// concerns reports whether a thing is of a deployment group: its lease, or a host that it holds.
-func concerns(s *observed.Snapshot, t thing.Thing, g lease.Group) bool {
-	claim := s.Claim(state.HostName(t.Host))
-	return t.Kind == thing.Lease && t.Group == g || t.Kind == thing.Host && claim != nil && slices.Contains(claim.Writers(), g)
+// namesOf returns the names of the definitions of leases, and of the holders of hosts.
+func namesOf(s *observed.Snapshot, things []thing.Thing) iter.Seq[string] {
+	names := map[string]bool{}
+	for _, t := range things {
+		groups := []lease.Group{t.Group}
+		if t.Kind == thing.Host {
+			groups = nil
+			if claim := s.Claim(state.HostName(t.Host)); claim != nil {
+				groups = claim.Writers()
+			}
+		}
+		for _, g := range groups {
+			names[kept.Name(g)] = true
+		}
+	}
+	return maps.Keys(names)
 }
 
-// written returns the deployment groups with objects that this program has written, sorted, and the IDs of those objects that Akash's
-// provider has not written too: what such an object lacks, the provider has not taken away.
-func written(s *observed.Snapshot) (groups []lease.Group, alone map[string]bool) {
-	alone = map[string]bool{}
+// written returns the deployment groups with objects that this program has written, and the IDs of those objects that Akash's provider
+// has not written too: what such an object lacks, the provider has not taken away.
+func written(s *observed.Snapshot) (groups map[lease.Group]bool, alone map[string]bool) {
+	groups, alone = map[lease.Group]bool{}, map[string]bool{}
 	for _, kind := range kinds.OfLease {
 		for live := range s.Of(kind) {
 			if whose := s.Ownership(live); whose.Ours && whose.Labelled {
-				groups = append(groups, whose.Lease.Group())
+				groups[whose.Lease.Group()] = true
 				if !whose.Shared {
 					alone[plan.Change{Kind: kind.Singular, Namespace: live.GetNamespace(), Name: live.GetName()}.ID()] = true
 				}
 			}
 		}
 	}
-	slices.SortFunc(groups, lease.Group.Compare)
-	return slices.Compact(groups), alone
+	return groups, alone
 }
 
 // driftOf returns the problems of a plan of kept definitions. alone are the IDs of the objects of which a missing field is drift.

@@ -3,7 +3,9 @@ package diagnosis
 
 import (
 	"context"
+	"iter"
 	"maps"
+	"runtime"
 	"slices"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
@@ -36,14 +39,15 @@ func Problems(
 	if err != nil {
 		return nil, err
 	}
-	return ProblemsIn(ctx, c, cfg, s, crashedAfter, namespace)
+	return ProblemsIn(ctx, c, cfg, s, Definitions(s, maps.Keys(s.Definitions)), crashedAfter, namespace)
 }
 
-// ProblemsIn is Problems for a cluster that was read.
+// ProblemsIn is Problems for a cluster that was read, with the definitions that the ledger keeps.
 func ProblemsIn(
-	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s *observed.Snapshot, crashedAfter time.Duration, namespace string,
+	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s *observed.Snapshot, defs []diagnose.KeptDefinition,
+	crashedAfter time.Duration, namespace string,
 ) ([]state.Problem, error) {
-	facts, err := Facts(ctx, s, commandOf(c, cfg), crashedAfter, "")
+	facts, err := Facts(ctx, s, commandOf(c, cfg), defs, crashedAfter, "")
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +73,10 @@ func commandOf(c *cluster.Cluster, cfg *config.ProviderConfig) *command.Command 
 	return command.New(c, command.Options{Config: cfg, Operators: observed.OperatorsAuto})
 }
 
-// Facts returns what problems are computed from; own is the nonce of the announcement of the command that asks.
+// Facts returns what problems are computed from, with the definitions that the ledger keeps; own is the nonce of the announcement of the
+// command that asks.
 func Facts(
-	ctx context.Context, s *observed.Snapshot, c *command.Command, crashedAfter time.Duration, own string,
+	ctx context.Context, s *observed.Snapshot, c *command.Command, defs []diagnose.KeptDefinition, crashedAfter time.Duration, own string,
 ) (facts diagnose.Facts, err error) {
 	cfg := c.Options.Config
 	facts = factsOf(s, cfg, c.Cluster.Now(), kinds.Service, kinds.IPAddressPool)
@@ -90,7 +95,7 @@ func Facts(
 		return facts, err
 	}
 	facts.Book = view.NewBook(cfg, facts.Contents, view.SubjectPools)
-	facts.Objects, facts.Namespaces, facts.Definitions = objectsOf(s, facts.Routers), s.Namespaces(), keptDefinitions(s)
+	facts.Objects, facts.Namespaces, facts.Definitions = objectsOf(s, facts.Routers), s.Namespaces(), defs
 	facts.Runs, facts.Own, facts.Failing, facts.CrashedAfter = s.Runs, own, s.Failing, crashedAfter
 	if s.Manifests != nil {
 		facts.Lacks = s.Manifests.Lacks
@@ -111,23 +116,29 @@ func closedBy(ctx context.Context, s *observed.Snapshot, l ledger.Ledger) (strin
 	return s.ClosedBy, nil
 }
 
-// keptDefinitions returns the stored definitions in the form that the search for problems needs.
-func keptDefinitions(s *observed.Snapshot) []diagnose.KeptDefinition {
+// Definitions returns the stored definitions of these names in the form that the search for problems needs, sorted by their names. All
+// processors decode them.
+func Definitions(s *observed.Snapshot, names iter.Seq[string]) []diagnose.KeptDefinition {
 	var out []diagnose.KeptDefinition
-	for _, name := range slices.Sorted(maps.Keys(s.Definitions)) {
-		d := s.Definitions[name]
-		if d.Deleting {
-			continue
+	for _, name := range slices.Sorted(names) {
+		if d := s.Definitions[name]; d != nil && !d.Deleting {
+			out = append(out, diagnose.KeptDefinition{
+				ObjectRef: state.ObjectRef{Kind: "lease", Name: d.Name, UID: string(d.UID), ResourceVersion: d.ResourceVersion},
+				Run:       d.Run, Written: d.Written,
+			})
 		}
-		k := diagnose.KeptDefinition{
-			ObjectRef: state.ObjectRef{Kind: "lease", Name: d.Name, UID: string(d.UID), ResourceVersion: d.ResourceVersion},
-			Run:       d.Run, Written: d.Written,
-		}
-		def, err := d.Decode()
-		if k.Def = def; err != nil {
-			k.Unreadable = err.Error()
-		}
-		out = append(out, k)
+	}
+	group := parallel.New(runtime.GOMAXPROCS(0))
+	for i := range out {
+		group.Go(func() (err error) {
+			if out[i].Def, err = s.Definitions[out[i].Name].Decode(); err != nil {
+				out[i].Unreadable = err.Error()
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		panic(err)
 	}
 	return out
 }

@@ -81,7 +81,7 @@ func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 	if r.turn != nil {
 		own = r.turn.Nonce()
 	}
-	facts, err := diagnosis.Facts(ctx, r.snapshot, r.command, r.asked.CrashedAfter, own)
+	facts, err := diagnosis.Facts(ctx, r.snapshot, r.command, diagnosis.Definitions(r.snapshot, maps.Keys(r.snapshot.Definitions)), r.asked.CrashedAfter, own)
 	if err != nil {
 		return nil, err
 	}
