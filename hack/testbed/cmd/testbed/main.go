@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -84,6 +85,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		return env(stdout, c)
 	case "share":
+		if flags.NArg() < 2 {
+			flags.Usage()
+			return errors.New("share needs a program")
+		}
 		shared := exec.CommandContext(ctx, flags.Arg(1), flags.Args()[2:]...) //nolint:gosec // what the caller asks for
 		shared.Stdin, shared.Stdout, shared.Stderr = os.Stdin, stdout, stderr
 		shared.Cancel = func() error { return shared.Process.Signal(os.Interrupt) }
