@@ -110,6 +110,10 @@ func (w *World) Fold(t *Transaction, place int, r Request, a Answer, sent Stamp)
 		w.looks[owner] = reading[*observed.Snapshot]{a.Snapshot, sent, w.Clock}
 		w.foldOwner(a.Claims, []string{owner}, sent)
 	case RemovePool:
+		if a.Stale { // somebody has taken the address
+			w.fold(state.AddressName(On[OfPool](r).Address), a.Claim, sent, answered)
+			return
+		}
 		for _, kind := range kinds.Pools {
 			k := Key{kind, t.Settings.Config.IP.MetalLBNamespace, config.AddressPoolName(On[OfPool](r).Address)}
 			w.seeLive(k, nil, sent, answered)

@@ -38,7 +38,7 @@ const (
 	// Put sets the parts that a deployment group holds of a claim, Delete deletes the claim (OfClaim).
 	Put    Verb = "put"
 	Delete Verb = "delete"
-	// RemovePool deletes the pool of an address that nobody holds any more (OfPool).
+	// RemovePool deletes the pool of an address that nobody holds any more (OfPool). It is stale, with the claim, if somebody does.
 	RemovePool Verb = "remove pool"
 	// GetLive reads one object (Key). PutObject applies an object as a lease wants it, CheckObject as a dry run; CreateObject
 	// creates one (OfRendered).

@@ -55,7 +55,8 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 			},
 		})
 	case engine.RemovePool:
-		err = l.removePool(ctx, one.X, engine.On[engine.OfPool](r))
+		answer.Claim, err = l.removePool(ctx, one.X, engine.On[engine.OfPool](r))
+		answer.Stale = err == nil && answer.Claim != nil
 	case engine.Put, engine.Delete:
 		return l.write(ctx, r.Verb, engine.On[engine.OfClaim](r), answer)
 	case engine.GetObject:
@@ -107,22 +108,25 @@ func (l *loop) ask(ctx context.Context, one *Lease, s *observed.Snapshot, out *r
 }
 
 // removePool deletes the pool of one address, after its last holder is gone. Who takes the address meanwhile has the claim before it touches
-// the pool and what announces it.
-func (l *loop) removePool(ctx context.Context, x *executor.Executor, pool engine.OfPool) error {
+// the pool and what announces it: then they stay, and the claim is returned.
+func (l *loop) removePool(ctx context.Context, x *executor.Executor, pool engine.OfPool) (taken *state.Claim, err error) {
 	action := pool.Action
 	if action == report.Released { // claims are released, objects deleted
 		action = report.Deleted
 	}
-	namespace, name := l.command.Options.Config.IP.MetalLBNamespace, config.AddressPoolName(pool.Address)
 	isFree := func(ctx context.Context) (bool, error) {
 		c, err := reading.ReadClaim(ctx, l.command.Ledger, state.AddressName(pool.Address))
-		return c == nil || len(c.Parts) == len(c.PartsOf(x.Group)), err
+		if c != nil && len(c.Parts) > len(c.PartsOf(x.Group)) {
+			taken = c
+		}
+		return taken == nil, err
 	}
-	err := x.RemoveAdvertisements(ctx, namespace, name, action, isFree)
+	namespace, name := l.command.Options.Config.IP.MetalLBNamespace, config.AddressPoolName(pool.Address)
+	err = x.RemoveAdvertisements(ctx, namespace, name, action, isFree)
 	if live := x.Snapshot.At(kinds.IPAddressPool, namespace, name); live != nil && err == nil {
 		err = x.Remove(ctx, observed.Object{Kind: kinds.IPAddressPool, Live: live}, action, isFree)
 	}
-	return err
+	return taken, err
 }
 
 // announced reports whether another command has announced itself for a deployment group.
@@ -197,10 +201,8 @@ func (l *loop) finish(ctx context.Context, leases []*Lease, ended error, lost ma
 			}
 			failed, isLost := lost[one]
 			switch {
-			case isLost && concluded && one.err != nil:
-				one.err = errors.Join(one.err, failed)
 			case isLost:
-				one.err = nil // it is in why the lease is lost
+				one.err = nil // what the lease failed by is in it, or was told
 				l.done(ctx, one, failed)
 			case ended != nil && one.err == nil && (one.Outcome == nil || one.X.Changed()):
 				l.done(ctx, one, ended)

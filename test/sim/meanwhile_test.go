@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -92,38 +93,55 @@ func TestWhatRunsBetweenReadingAndAnnouncing(t *testing.T) {
 }
 
 // Another deployment of the owner takes a port of an address while the release of its only holder is about to delete the pool, or has begun
-// to: the claim is its, and so is the pool, which it has touched.
+// to: the claim is its, and so is the pool, which it has touched. If it has given the port up before that release asks again, the pool goes
+// with the claim.
 func TestAddressIsTakenWhileItsPoolGoes(t *testing.T) {
 	t.Parallel()
-	for _, plural := range []string{"l2advertisements", "ipaddresspools"} {
-		t.Run(plural, func(t *testing.T) {
+	for _, tt := range []struct {
+		plural string
+		stays  bool
+	}{{"l2advertisements", true}, {"ipaddresspools", true}, {"ipaddresspools", false}} {
+		t.Run(fmt.Sprint(tt.plural, " ", tt.stays), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				server, cfg := furnished(t), settings()
 				cfg.IP.Mode = config.ModeDedicated
 				opts := command.Options{Config: cfg, Prune: true, Concurrency: 1, AssumeServing: true}
-				held, taken := (&invocation{id: leaseOf("a", 1), hosts: []string{"a.example.com"}, endpoint: true}).definition(), (&invocation{id: leaseOf("a", 2), hosts: []string{"b.example.com"}, endpoint: true}).definition()
-				taken.Services[0].Expose[1].As = 444
-				taken.Hash = lease.Sum(taken)
-				if err := apply.New(connected(t, server.RoundTrip), opts).Apply(t.Context(), []*lease.Definition{held}); err != nil {
-					t.Fatal(err)
+				definition := func(dseq uint64, host string, port uint16) *lease.Definition {
+					d := (&invocation{id: leaseOf("a", dseq), hosts: []string{host}, endpoint: true}).definition()
+					d.Services[0].Expose[1].As = port
+					d.Hash = lease.Sum(d)
+					return d
 				}
-				begun := false
-				err := apply.New(connected(t, func(r *http.Request) (*http.Response, error) {
-					if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/"+plural+"/") && !begun {
-						begun = true
-						if err := apply.New(connected(t, server.RoundTrip), opts).Apply(t.Context(), []*lease.Definition{taken}); err != nil {
-							t.Error(err)
-						}
+				held, taken := definition(1, "a.example.com", 443), definition(2, "b.example.com", 444)
+				other := func() *apply.Applier { return apply.New(connected(t, server.RoundTrip), opts) }
+				do := func(err error) {
+					if err != nil {
+						t.Error(err)
+					}
+				}
+				do(other().Apply(t.Context(), []*lease.Definition{held}))
+				took, gave := false, tt.stays
+				do(apply.New(connected(t, func(r *http.Request) (*http.Response, error) {
+					deletes := func(plural string) bool {
+						return r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/"+plural+"/")
+					}
+					switch {
+					case !took && deletes(tt.plural):
+						took = true
+						do(other().Apply(t.Context(), []*lease.Definition{taken}))
+					case took && !gave && strings.Contains(r.URL.Path, "/leases/ip--"):
+						answer, err := server.RoundTrip(r)
+						gave = true
+						do(other().Release(t.Context(), []lease.Group{taken.Lease.Group()}))
+						return answer, err
 					}
 					return server.RoundTrip(r)
-				}), opts).Release(t.Context(), []lease.Group{held.Lease.Group()})
-				if err != nil || !begun {
-					t.Errorf("error %v; begun: %t", err, begun)
-				}
+				}), opts).Release(t.Context(), []lease.Group{held.Lease.Group()}))
+				want := map[bool]int{true: 1, false: 0}[tt.stays]
 				for _, of := range []string{"ipaddresspools", "l2advertisements"} {
-					if n := len(server.Objects(of)); n != 1 {
-						t.Errorf("there are %d %s", n, of)
+					if n := len(server.Objects(of)); n != want || !took || !gave {
+						t.Errorf("there are %d %s; taken: %t, given up: %t", n, of, took, gave)
 					}
 				}
 			})
