@@ -137,7 +137,7 @@ func Definitions(s *observed.Snapshot, names iter.Seq[string]) []diagnose.KeptDe
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
+	if err := group.Wait(); err != nil { // a fault of the program
 		panic(err)
 	}
 	return out
