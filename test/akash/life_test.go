@@ -16,7 +16,7 @@ func TestFoundOperators(t *testing.T) {
 	deploy(t, "operator-hostname", "operator-ip")
 	t.Run("found", func(t *testing.T) {
 		for name, test := range map[string]func(*testing.T){
-			"delivered before the Manifest": deliveredBeforeTheManifest, "they are not off": operatorsThatRunAreNotOff, "a reconciler": reconcilerBesideOperators,
+			"delivered before the Manifest": deliveredBeforeTheManifest, "they are not off": operatorsThatRunAreNotOff,
 			"life": func(t *testing.T) { lifeOfLeases(t, "pool", "auto", "on") },
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -25,6 +25,7 @@ func TestFoundOperators(t *testing.T) {
 			})
 		}
 	})
+	t.Run("a reconciler", reconcilerBesideOperators) // alone: it follows what Akash moves of any lease
 }
 
 // With --operators=off they do not run, and addresses may be of a range.

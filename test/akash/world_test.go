@@ -122,29 +122,23 @@ func (w *world) problems() (out []string) {
 	return out
 }
 
-// audits compares what the program shows with what the audit finds before and after it; the answer is what it finds both times. A reconciler of
-// another test may be at work on the owner's leases at any moment. The audit does not know when the definition that the ledger keeps of a
-// lease is over.
-func (w *world) audits(when string) (stays []finding) {
+// audits compares what the program shows with what the audit finds; the answer is the latter. It does not know when the definition that the
+// ledger keeps of a lease is over.
+func (w *world) audits(when string) []finding {
 	w.Helper()
-	before, shown, after := readAudit(w.T, w.owner).found, w.problems(), readAudit(w.T, w.owner).found
+	found, shown := readAudit(w.T, w.owner).found, w.problems()
 	about := func(problem string, f finding) bool { return slices.Contains(f.things, strings.Fields(problem)[1]) }
-	for _, f := range before {
-		if slices.ContainsFunc(after, func(a finding) bool { return a.String() == f.String() }) {
-			stays = append(stays, f)
-		}
-	}
-	for _, f := range stays {
+	for _, f := range found {
 		if !slices.ContainsFunc(shown, func(p string) bool { return about(p, f) }) {
 			w.Errorf("%s: state --problems does not show %s", when, f)
 		}
 	}
 	for _, p := range shown {
-		if !slices.ContainsFunc(slices.Concat(before, after), func(f finding) bool { return about(p, f) }) && !strings.Contains(p, " definition/") {
+		if !slices.ContainsFunc(found, func(f finding) bool { return about(p, f) }) && !strings.Contains(p, " definition/") {
 			w.Errorf("%s: the audit does not find what state --problems shows: %s", when, p)
 		}
 	}
-	return stays
+	return found
 }
 
 // holds are the owner's claims: the names of hosts, and ip or ep for an address or an endpoint.
